@@ -1,0 +1,126 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace zhuyi::base {
+namespace {
+
+[[noreturn]] void fail_system(std::string_view what, const std::filesystem::path& path) {
+  const int code = errno;
+  const ErrorKind kind = code == ENOENT ? ErrorKind::not_found : ErrorKind::system;
+  fail(kind, "{} {}: {}", what, path.string(), std::strerror(code));
+}
+
+void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail_system("cannot write", path);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail_system("cannot open", path);
+  struct stat status {};
+  if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+    ::close(descriptor);
+    fail(ErrorKind::bad_file, "cannot read {}: it is a directory, expected a file", path.string());
+  }
+  std::string content;
+  if (status.st_size > 0) content.reserve(static_cast<std::size_t>(status.st_size));
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t count = ::read(descriptor, buffer, sizeof buffer);
+    if (count == 0) break;
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      const int code = errno;
+      ::close(descriptor);
+      errno = code;
+      fail_system("cannot read", path);
+    }
+    content.append(buffer, static_cast<std::size_t>(count));
+  }
+  ::close(descriptor);
+  return content;
+}
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  temporary_ = path_;
+  temporary_ += fmt::format(".{}.part", ::getpid());
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    const int code = errno;
+    fail(ErrorKind::system, "cannot write {}: {}", path_.string(), std::strerror(code));
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::string_view bytes) { write_all(descriptor_, bytes, path_); }
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail_system("cannot write", path_);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system("cannot replace", path_);
+  ::close(descriptor_);
+  descriptor_ = -1;
+  const std::filesystem::path parent = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  if (const int directory = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); directory >= 0) {
+    ::fsync(directory);
+    ::close(directory);
+  }
+}
+
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void append_file(const std::filesystem::path& path, std::string_view bytes) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail_system("cannot open", path);
+  try {
+    write_all(descriptor, bytes, path);
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  ::close(descriptor);
+}
+
+void create_directories(const std::filesystem::path& path) {
+  std::error_code code;
+  std::filesystem::create_directories(path, code);
+  if (code) fail(ErrorKind::system, "cannot create the directory {}: {}", path.string(), code.message());
+}
+
+void for_each_line(std::string_view text, const std::function<void(std::string_view)>& visit) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    visit(line);
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace zhuyi::base

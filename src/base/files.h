@@ -1,0 +1,50 @@
+#pragma once
+// Files: whole reads, line reading, and writes that leave either the old file or the complete new one.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace zhuyi::base {
+
+// The whole content of a file. Throws not_found, bad_file (a directory) or system.
+std::string read_file(const std::filesystem::path& path);
+
+// A file that takes the place of `path` only when commit() is called: it is written beside it under a temporary name,
+// synced to the disk and renamed. Without commit() nothing changes and the temporary file is removed.
+class AtomicFile {
+ public:
+  // Throws system when the directory cannot be written.
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // Appends bytes. Throws system (disk full).
+  void write(std::string_view bytes);
+  // Syncs and renames. Throws system; then the old file is untouched.
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+// Replaces the content of a file in one step (AtomicFile).
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Appends bytes to a file, creating it. Throws system.
+void append_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Creates a directory and its parents. Throws system, naming the path.
+void create_directories(const std::filesystem::path& path);
+
+// Gives the lines of a text to `visit`, without their end; an end of line is LF or CRLF, a last line without one counts,
+// and nothing follows a final end of line.
+void for_each_line(std::string_view text, const std::function<void(std::string_view)>& visit);
+
+}  // namespace zhuyi::base

@@ -1,0 +1,22 @@
+#pragma once
+// The sub-commands of the program. Each declares its options on a CLI::App and gives what to run once they are parsed.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace zhuyi::cli {
+
+// Runs a sub-command with the parsed options. Results go to standard output, messages to standard error; errors are thrown.
+using Action = std::function<void()>;
+
+// One function a sub-command, in a file of the same name.
+Action attention_command(CLI::App& app);
+Action corpus_command(CLI::App& app);
+Action evaluate_command(CLI::App& app);
+Action inspect_command(CLI::App& app);
+Action score_command(CLI::App& app);
+Action tokenizer_command(CLI::App& app);
+Action train_command(CLI::App& app);
+Action translate_command(CLI::App& app);
+
+}  // namespace zhuyi::cli

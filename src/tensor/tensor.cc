@@ -1,0 +1,115 @@
+#include "tensor/tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace zhuyi::tensor {
+
+using base::check;
+
+std::string name_of(DType dtype) { return dtype == DType::f32 ? "f32" : "f64"; }
+
+std::shared_ptr<Storage> Storage::allocate(std::int64_t bytes) {
+  auto storage = std::make_shared<Storage>();
+  const std::size_t rounded = (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + 63) / 64 * 64;
+  void* memory = std::aligned_alloc(64, rounded);
+  base::check_kind(memory != nullptr, base::ErrorKind::system, "out of memory: {} bytes asked for", bytes);
+  storage->data_ = static_cast<std::byte*>(memory);
+  storage->bytes_ = bytes;
+  storage->owner_ = std::shared_ptr<const void>(memory, [](const void* data) { std::free(const_cast<void*>(data)); });
+  return storage;
+}
+
+std::shared_ptr<Storage> Storage::adopt(std::byte* data, std::int64_t bytes, std::shared_ptr<const void> owner) {
+  auto storage = std::make_shared<Storage>();
+  storage->data_ = data;
+  storage->bytes_ = bytes;
+  storage->owner_ = std::move(owner);
+  return storage;
+}
+
+Tensor::Tensor(std::int64_t rows, std::int64_t columns, DType dtype)
+    : Tensor(Storage::allocate(rows * columns * bytes_of(dtype)), 0, rows, columns, dtype) {}
+
+Tensor::Tensor(std::shared_ptr<Storage> storage, std::int64_t byte_offset, std::int64_t rows, std::int64_t columns,
+               DType dtype)
+    : storage_(std::move(storage)), byte_offset_(byte_offset), rows_(rows), columns_(columns), dtype_(dtype) {
+  check(rows >= 0 && columns >= 0, "tensor: {} rows and {} columns", rows, columns);
+  check(byte_offset >= 0 && byte_offset + rows * columns * bytes_of(dtype) <= storage_->bytes(),
+        "tensor: {} does not fit at byte {} of a storage of {} bytes", shape(), byte_offset, storage_->bytes());
+}
+
+Tensor Tensor::zeros(std::int64_t rows, std::int64_t columns, DType dtype) { return full(rows, columns, 0, dtype); }
+
+Tensor Tensor::full(std::int64_t rows, std::int64_t columns, double value, DType dtype) {
+  Tensor tensor(rows, columns, dtype);
+  tensor.fill(value);
+  return tensor;
+}
+
+Tensor Tensor::of(std::int64_t rows, std::int64_t columns, const std::vector<double>& values, DType dtype) {
+  check(static_cast<std::int64_t>(values.size()) == rows * columns, "tensor: {} values for {} rows and {} columns",
+        values.size(), rows, columns);
+  Tensor tensor(rows, columns, dtype);
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::transform(values.begin(), values.end(), tensor.data<T>().begin(), [](double v) { return static_cast<T>(v); });
+  });
+  return tensor;
+}
+
+std::string Tensor::shape() const { return fmt::format("{}[{}, {}]", name_of(dtype_), rows_, columns_); }
+
+double Tensor::at(std::int64_t row, std::int64_t column) const {
+  check(row >= 0 && row < rows_ && column >= 0 && column < columns_, "tensor: ({}, {}) is outside {}", row, column,
+        shape());
+  return visit(dtype_, [&](auto zero) {
+    using T = decltype(zero);
+    return static_cast<double>(data<T>()[static_cast<std::size_t>(row * columns_ + column)]);
+  });
+}
+
+Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
+  check(begin >= 0 && begin <= end && end <= rows_, "slice: rows {} to {} of {}", begin, end, shape());
+  return Tensor(storage_, byte_offset_ + begin * columns_ * bytes_of(dtype_), end - begin, columns_, dtype_);
+}
+
+Tensor Tensor::reshape(std::int64_t rows, std::int64_t columns) const {
+  check(rows * columns == size(), "reshape: {} to {} rows and {} columns", shape(), rows, columns);
+  return Tensor(storage_, byte_offset_, rows, columns, dtype_);
+}
+
+Tensor Tensor::clone() const {
+  Tensor copy(rows_, columns_, dtype_);
+  copy.assign(*this);
+  return copy;
+}
+
+Tensor Tensor::to(DType dtype) const {
+  Tensor copy(rows_, columns_, dtype);
+  visit(dtype_, [&](auto from) {
+    using From = decltype(from);
+    visit(dtype, [&](auto to) {
+      using To = decltype(to);
+      std::transform(data<From>().begin(), data<From>().end(), copy.data<To>().begin(),
+                     [](From v) { return static_cast<To>(v); });
+    });
+  });
+  return copy;
+}
+
+void Tensor::fill(double value) const {
+  visit(dtype_, [&](auto zero) {
+    using T = decltype(zero);
+    std::fill(data<T>().begin(), data<T>().end(), static_cast<T>(value));
+  });
+}
+
+void Tensor::assign(const Tensor& other) const {
+  check(other.rows_ == rows_ && other.columns_ == columns_ && other.dtype_ == dtype_, "assign: {} to {}", other.shape(),
+        shape());
+  std::copy_n(other.pointer(), size() * bytes_of(dtype_), pointer());
+}
+
+}  // namespace zhuyi::tensor
