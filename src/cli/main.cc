@@ -1,0 +1,145 @@
+// zhuyi: the program. Finds the sub-command, reads its options, runs it, and turns errors into messages and exit codes.
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/config_file.h"
+
+namespace {
+
+using zhuyi::base::Error;
+using zhuyi::base::ErrorKind;
+namespace cli = zhuyi::cli;
+
+struct CommandEntry {
+  const char* name;
+  const char* summary;
+  cli::Action (*declare)(CLI::App&);
+};
+
+const std::vector<CommandEntry>& commands() {
+  static const std::vector<CommandEntry> list = {
+  };
+  return list;
+}
+
+constexpr int kUsage = 2;
+constexpr int kBadFile = 3;
+constexpr int kBadModel = 4;
+constexpr int kSystem = 5;
+constexpr int kInterrupted = 130;
+
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::invalid_argument:
+    case ErrorKind::unsupported:
+      return kUsage;
+    case ErrorKind::not_found:
+    case ErrorKind::bad_file:
+      return kBadFile;
+    case ErrorKind::bad_model:
+      return kBadModel;
+    case ErrorKind::interrupted:
+      return kInterrupted;
+    case ErrorKind::system:
+    case ErrorKind::internal:
+      break;
+  }
+  return kSystem;
+}
+
+int complain(const std::string& message, int code) {
+  std::cout.flush();
+  std::cerr << "zhuyi: " << message << "\n";
+  return code;
+}
+
+// The message for a command line that CLI11 refused.
+std::string usage_message(const CLI::App& app, const std::string& command, const CLI::ParseError& error) {
+  const CLI::App* used = command.empty() ? &app : app.get_subcommand(command);
+  const std::string help = command.empty() ? "zhuyi --help" : "zhuyi " + command + " --help";
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> extras = app.remaining(true);
+    const auto option =
+        std::find_if(extras.begin(), extras.end(), [](const std::string& word) { return word.starts_with('-'); });
+    if (option != extras.end()) {
+      const std::string name = option->substr(0, option->find('='));
+      message = "unknown option " + name + cli::suggestion(name, cli::option_names(*used));
+    } else if (!extras.empty()) {
+      message = "'" + extras.front() + "' is one argument too many";
+    }
+  }
+  return message + " (see " + help + ")";
+}
+
+// The sub-command that the command line names, or "" when its first word is an option or missing.
+std::string named_command(const std::vector<std::string>& words) {
+  if (words.empty() || words.front().starts_with('-')) return "";
+  std::vector<std::string> names;
+  for (const CommandEntry& entry : commands()) names.emplace_back(entry.name);
+  if (std::find(names.begin(), names.end(), words.front()) != names.end()) return words.front();
+  throw Error(ErrorKind::invalid_argument,
+              "unknown command '" + words.front() + "'" + cli::suggestion(words.front(), names) + " (see zhuyi --help)");
+}
+
+int run(const std::vector<std::string>& words) {
+  const std::string command = named_command(words);
+  CLI::App app("Zhuyi: train a Transformer on your own bilingual text, and translate with it", "zhuyi");
+  app.set_version_flag("--version", "zhuyi " ZHUYI_VERSION);
+  app.option_defaults()->always_capture_default();
+  app.require_subcommand(1);
+  cli::Action action;
+  for (const CommandEntry& entry : commands()) {
+    CLI::App* sub = app.add_subcommand(entry.name, entry.summary);
+    sub->fallthrough();
+    const cli::Action declared = entry.declare(*sub);
+    if (entry.name == command) action = declared;
+  }
+  app.set_config("--config", "", "TOML file with options (keys are option names)");
+  app.config_formatter(std::make_shared<cli::TomlConfig>(app, command));
+  app.allow_config_extras(false);
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    app.parse(reversed);
+  } catch (const CLI::FileError& error) {
+    return complain(error.what(), kBadFile);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return complain(usage_message(app, command, error), kUsage);
+  }
+  action();
+  std::cout.flush();
+  if (!std::cout) throw Error(ErrorKind::system, "cannot write to standard output");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Large tensors come and go all the time: keep their pages instead of returning them to the system and faulting them in
+  // again (a quarter of a training step otherwise).
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, -1);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::ios::sync_with_stdio(false);
+  try {
+    return run(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const Error& error) {
+    return complain(error.message(), exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", kSystem);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kSystem);
+  }
+}
