@@ -30,6 +30,7 @@ size, so step3.*.key.bias of a float32 program says nothing; leave these out of 
 """
 
 import argparse
+import json
 import math
 import pathlib
 
@@ -40,7 +41,6 @@ from golden_model import (
     BASE, SMOOTHING, SOURCE_LENGTHS, TARGET_LENGTHS, VOCABULARY, Model,
     losses, position_table, random_batch, random_parameters, shifted,
 )
-
 
 ADAM = dict(lr=0.01, betas=(0.9, 0.98), eps=1e-9)
 
@@ -90,6 +90,16 @@ def run(config, parameters, batch, steps, dtype=torch.float64):
     return {n: v.detach().contiguous() for n, v in result.items()}, model
 
 
+def save(path, tensors, text):
+    """A safetensors file whose bytes depend on its contents alone (the library leaves metadata unordered)."""
+    data = safetensors.torch.save(tensors, text | {"made_by": "scripts/make_golden.py", "pytorch": torch.__version__})
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8:start]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data[start:])
+    print(f"{path.name}: {path.stat().st_size} bytes")
+
+
 def inputs(batch):
     sources, targets = batch
     ids = {
@@ -101,8 +111,7 @@ def inputs(batch):
 
 
 def metadata(config):
-    text = {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in config.items()}
-    return text | {"made_by": "scripts/make_golden.py", "pytorch": torch.__version__}
+    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in config.items()}
 
 
 def write_model(path, config, seed, steps, check):
@@ -115,8 +124,7 @@ def write_model(path, config, seed, steps, check):
     extra = {"seed": str(seed)}
     if steps:
         extra |= {"adam_learning_rate": "0.01", "adam_beta1": "0.9", "adam_beta2": "0.98", "adam_epsilon": "1e-9"}
-    safetensors.torch.save_file(result | inputs(batch), path, metadata(config) | extra)
-    print(f"{path.name}: {path.stat().st_size} bytes, loss {result['loss'].item():.12f}")
+    save(path, result | inputs(batch), metadata(config) | extra)
     if check:
         report_float32(config, parameters, batch, steps, result)
         check_against_torch_layers(config, parameters, batch, result)
@@ -124,8 +132,7 @@ def write_model(path, config, seed, steps, check):
 
 def write_positions(path, d=8, length=60):
     tables = {layout: position_table(layout, length, d) for layout in ("interleaved", "halves_inclusive", "halves")}
-    safetensors.torch.save_file(tables, path, {"made_by": "scripts/make_golden.py", "pytorch": torch.__version__})
-    print(f"{path.name}: {path.stat().st_size} bytes")
+    save(path, tables, {})
 
 
 def write_label_smoothing(path, rows=5):
@@ -140,9 +147,7 @@ def write_label_smoothing(path, rows=5):
     for name, epsilon in (("nll", 0.0), ("marian", SMOOTHING)):
         own = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=epsilon, reduction="sum")
         assert abs(own.item() - result[f"loss.{name}"].item()) < 1e-12
-    text = {"label_smoothing": str(SMOOTHING), "made_by": "scripts/make_golden.py", "pytorch": torch.__version__}
-    safetensors.torch.save_file(result, path, text)
-    print(f"{path.name}: {path.stat().st_size} bytes")
+    save(path, result, {"label_smoothing": str(SMOOTHING)})
 
 
 # ---- Checks --------------------------------------------------------------------------------------
