@@ -1,0 +1,76 @@
+#pragma once
+// Parameters: named matrices that live in one flat block, with one flat block of gradients beside it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace zhuyi::autograd {
+
+// How a parameter's first values are drawn.
+struct Initialization {
+  enum class Kind {
+    constant,  // scale itself
+    xavier,    // uniform in +- scale * sqrt(6 / (rows + columns)) (Glorot, Bengio, 2010)
+    normal,    // mean 0, standard deviation scale
+  };
+  Kind kind = Kind::constant;
+  double scale = 0;
+};
+
+// One parameter of a model. Modules share it by pointer (a tied embedding has two owners).
+struct Parameter {
+  std::string name;  // "encoder.0.self_attention.query.weight"
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  Initialization initialization;
+  tensor::Tensor value;     // a view of the flat block, after lay_out
+  std::int64_t offset = 0;  // of its first number in the flat blocks
+};
+using ParameterPtr = std::shared_ptr<Parameter>;
+
+// All parameters of a model, each once, in a fixed order.
+class Parameters {
+ public:
+  // Adds one; throws invalid_argument when the name is taken or a size is not positive.
+  ParameterPtr add(std::string name, std::int64_t rows, std::int64_t columns, Initialization initialization);
+
+  // Makes the flat block, gives each parameter its place (aligned to 64 bytes, gaps are zero) and its first values: a
+  // function of (seed, name, place) alone.
+  void lay_out(tensor::DType dtype, std::uint64_t seed);
+
+  // Uses another flat block of the same layout for the values, e.g. of another copy of the model. After lay_out.
+  void adopt(tensor::Tensor flat);
+
+  const std::vector<ParameterPtr>& list() const { return list_; }
+  // The parameter of that name or nullptr.
+  ParameterPtr find(const std::string& name) const;
+  // The flat block [1, numbers with gaps].
+  const tensor::Tensor& flat() const { return flat_; }
+  // Numbers without the gaps.
+  std::int64_t count() const;
+
+ private:
+  std::vector<ParameterPtr> list_;
+  tensor::Tensor flat_;
+};
+
+// The gradients of all parameters, in the layout of their flat block.
+class Gradients {
+ public:
+  // Zeros.
+  explicit Gradients(const Parameters& parameters);
+
+  const tensor::Tensor& flat() const { return flat_; }
+  // The part that belongs to `parameter`, as a view.
+  tensor::Tensor of(const Parameter& parameter) const;
+  void clear() const { flat_.fill(0); }
+
+ private:
+  tensor::Tensor flat_;
+};
+
+}  // namespace zhuyi::autograd

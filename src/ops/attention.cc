@@ -1,0 +1,55 @@
+#include "base/error.h"
+#include "ops/ops.h"
+
+namespace zhuyi::ops {
+
+using kernels::AttentionInputs;
+using kernels::AttentionMap;
+using tensor::Tensor;
+using tensor::visit;
+
+namespace {
+
+template <class T>
+AttentionInputs<T> inputs_of(const Var& q, const Var& k, const Var& v, const AttentionOptions& options,
+                             const kernels::Dropout& mask) {
+  return {q.value().matrix<T>(), k.value().matrix<T>(), v.value().matrix<T>(), options.heads, options.similarity, mask};
+}
+
+// The gradient of a variable, or scratch when nobody wants it.
+Tensor gradient_or_scratch(const Var& x, autograd::Tape& tape) {
+  return x.tracked() ? tape.gradient(x) : Tensor::zeros(x.rows(), x.columns(), x.value().dtype());
+}
+
+}  // namespace
+
+Var attention(const Var& q, const Var& k, const Var& v, std::shared_ptr<const AttentionMap> map,
+              const AttentionOptions& options, Run& run) {
+  base::check(q.columns() == k.columns() && k.rows() == v.rows() && q.columns() % options.heads == 0 &&
+                  v.columns() % options.heads == 0,
+              "attention: q {}, k {}, v {} with {} heads", q.value().shape(), k.value().shape(), v.value().shape(),
+              options.heads);
+  const kernels::Dropout mask = run.next_dropout(options.dropout);
+  const bool differentiable = q.tracked() || k.tracked() || v.tracked();
+  const bool keep = (run.recording() && differentiable) || run.attention_records != nullptr;
+  const tensor::DType dtype = q.value().dtype();
+  Tensor out(q.rows(), v.columns(), dtype);
+  Tensor weights(1, keep ? kernels::attention_weight_count(*map, options.heads) : 0, dtype);
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::attention<T>(inputs_of<T>(q, k, v, options, mask), *map, out.matrix<T>(), weights.data<T>());
+  });
+  if (run.attention_records != nullptr) run.attention_records->push_back({options.heads, weights});
+  return run.output(out, differentiable, [=](const Tensor& dout, autograd::Tape& tape) {
+    const Tensor dq = gradient_or_scratch(q, tape);
+    const Tensor dk = gradient_or_scratch(k, tape);
+    const Tensor dv = gradient_or_scratch(v, tape);
+    visit(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::attention_backward<T>(inputs_of<T>(q, k, v, options, mask), *map, weights.data<T>(), dout.matrix<T>(),
+                                     dq.matrix<T>(), dk.matrix<T>(), dv.matrix<T>());
+    });
+  });
+}
+
+}  // namespace zhuyi::ops

@@ -1,0 +1,113 @@
+#include "base/error.h"
+#include "ops/ops.h"
+
+namespace zhuyi::ops {
+
+using autograd::Tape;
+using base::check;
+using tensor::Tensor;
+using tensor::visit;
+
+namespace {
+
+void check_same_shape(const char* operation, const Var& x, const Var& y) {
+  check(x.rows() == y.rows() && x.columns() == y.columns(), "{}: shapes differ, {} and {}", operation,
+        x.value().shape(), y.value().shape());
+}
+
+template <class T>
+std::span<const T> numbers(const Tensor& tensor) {
+  return tensor.data<T>();
+}
+
+// Adds `gradient` to that of x when x wants one.
+void pass_on(const Var& x, const Tensor& gradient, Tape& tape) {
+  if (!x.tracked()) return;
+  visit(gradient.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::add_scaled<T>(1, numbers<T>(gradient), tape.gradient(x).data<T>());
+  });
+}
+
+}  // namespace
+
+Var add(const Var& x, const Var& y, Run& run) {
+  check_same_shape("add", x, y);
+  Tensor out(x.rows(), x.columns(), x.value().dtype());
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::add<T>(numbers<T>(x.value()), numbers<T>(y.value()), out.data<T>());
+  });
+  return run.output(out, x.tracked() || y.tracked(), [x, y](const Tensor& dout, Tape& tape) {
+    pass_on(x, dout, tape);
+    pass_on(y, dout, tape);
+  });
+}
+
+Var multiply(const Var& x, const Var& y, Run& run) {
+  check_same_shape("multiply", x, y);
+  Tensor out(x.rows(), x.columns(), x.value().dtype());
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::multiply<T>(numbers<T>(x.value()), numbers<T>(y.value()), out.data<T>());
+  });
+  return run.output(out, x.tracked() || y.tracked(), [x, y](const Tensor& dout, Tape& tape) {
+    visit(dout.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if (x.tracked()) kernels::add_product<T>(numbers<T>(dout), numbers<T>(y.value()), tape.gradient(x).data<T>());
+      if (y.tracked()) kernels::add_product<T>(numbers<T>(dout), numbers<T>(x.value()), tape.gradient(y).data<T>());
+    });
+  });
+}
+
+Var add_dropout(const Var& x, const Var& y, double rate, Run& run) {
+  check_same_shape("add_dropout", x, y);
+  const kernels::Dropout mask = run.next_dropout(rate);
+  if (mask.rate == 0) return add(x, y, run);
+  Tensor out = x.value().clone();
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::add_dropout<T>(mask, numbers<T>(y.value()), out.data<T>());
+  });
+  return run.output(out, x.tracked() || y.tracked(), [x, y, mask](const Tensor& dout, Tape& tape) {
+    pass_on(x, dout, tape);
+    if (!y.tracked()) return;
+    visit(dout.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::add_dropout<T>(mask, numbers<T>(dout), tape.gradient(y).data<T>());
+    });
+  });
+}
+
+Var dropout(const Var& x, double rate, Run& run) {
+  const kernels::Dropout mask = run.next_dropout(rate);
+  if (mask.rate == 0) return x;
+  Tensor out(x.rows(), x.columns(), x.value().dtype());
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::dropout<T>(mask, numbers<T>(x.value()), out.data<T>());
+  });
+  return run.output(out, x.tracked(), [x, mask](const Tensor& dout, Tape& tape) {
+    visit(dout.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::add_dropout<T>(mask, numbers<T>(dout), tape.gradient(x).data<T>());
+    });
+  });
+}
+
+Var activate(const Var& x, Activation activation, Run& run) {
+  if (activation == Activation::identity) return x;
+  Tensor out(x.rows(), x.columns(), x.value().dtype());
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::activate<T>(activation, numbers<T>(x.value()), out.data<T>());
+  });
+  return run.output(out, x.tracked(), [x, activation](const Tensor& dout, Tape& tape) {
+    visit(dout.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::activate_backward<T>(activation, numbers<T>(x.value()), numbers<T>(dout), tape.gradient(x).data<T>());
+    });
+  });
+}
+
+}  // namespace zhuyi::ops

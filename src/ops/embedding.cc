@@ -1,0 +1,31 @@
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "ops/ops.h"
+
+namespace zhuyi::ops {
+
+using tensor::Tensor;
+using tensor::visit;
+
+Var embedding(const ParameterPtr& table, std::span<const std::int32_t> ids, double factor, Run& run) {
+  for (const std::int32_t id : ids) {
+    base::check(id >= 0 && id < table->rows, "embedding: id {} is outside {} with {} rows", id, table->name, table->rows);
+  }
+  Tensor out(static_cast<std::int64_t>(ids.size()), table->columns, table->value.dtype());
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::gather_rows<T>(table->value.matrix<T>(), ids, static_cast<T>(factor), out.matrix<T>());
+  });
+  std::vector<std::int32_t> kept;
+  if (run.recording()) kept.assign(ids.begin(), ids.end());
+  return run.output(out, true, [table, factor, kept = std::move(kept)](const Tensor& dout, autograd::Tape& tape) {
+    visit(dout.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::scatter_add_rows<T>(dout.matrix<T>(), kept, static_cast<T>(factor), tape.gradient(*table).matrix<T>());
+    });
+  });
+}
+
+}  // namespace zhuyi::ops

@@ -1,0 +1,54 @@
+#include "base/error.h"
+#include "ops/ops.h"
+
+namespace zhuyi::ops {
+
+using base::check;
+using kernels::ConstMatrix;
+using kernels::GemmOptions;
+using tensor::Tensor;
+using tensor::visit;
+
+void Weight::pack() {
+  check(parameter->value.dtype() == tensor::DType::f32, "pack: {} is {}, expected f32", parameter->name,
+        parameter->value.shape());
+  packed = std::make_shared<kernels::PackedMatrix>(matrix<float>());
+}
+
+Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& run) {
+  check(x.columns() == weight.inputs(), "linear: x is {}, {} takes {} columns", x.value().shape(),
+        weight.parameter->name, weight.inputs());
+  Tensor out(x.rows(), weight.outputs(), x.value().dtype());
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    GemmOptions<T> options;
+    if (bias) options.bias = bias->value.data<T>().data();
+    if constexpr (std::is_same_v<T, float>) {
+      if (weight.packed && !run.recording()) {
+        return kernels::gemm(x.value().matrix<T>(), *weight.packed, out.matrix<T>(), options);
+      }
+    }
+    kernels::gemm<T>(x.value().matrix<T>(), weight.matrix<T>(), out.matrix<T>(), options);
+  });
+  return run.output(out, true, [x, weight, bias](const Tensor& dy, autograd::Tape& tape) {
+    visit(dy.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      GemmOptions<T> add;
+      add.accumulate = true;
+      const ConstMatrix<T> gradient = dy.matrix<T>();
+      if (x.tracked()) {  // dX [tokens, in] += dY [tokens, out] W^T [out, in]
+        kernels::gemm<T>(gradient, weight.matrix<T>().transposed(), tape.gradient(x).matrix<T>(), add);
+      }
+      const ConstMatrix<T> input = x.value().matrix<T>();
+      const kernels::Matrix<T> dw = tape.gradient(*weight.parameter).matrix<T>();
+      if (weight.transposed) {  // dW^T [out, in] += dY^T [out, tokens] X [tokens, in]
+        kernels::gemm<T>(gradient.transposed(), input, dw, add);
+      } else {  // dW [in, out] += X^T [in, tokens] dY [tokens, out]
+        kernels::gemm<T>(input.transposed(), gradient, dw, add);
+      }
+      if (bias) kernels::add_column_sums<T>(gradient, tape.gradient(*bias).data<T>());
+    });
+  });
+}
+
+}  // namespace zhuyi::ops

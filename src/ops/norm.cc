@@ -1,0 +1,70 @@
+#include "base/error.h"
+#include "ops/ops.h"
+
+namespace zhuyi::ops {
+
+using base::check;
+using kernels::NormGradients;
+using tensor::Tensor;
+using tensor::visit;
+
+namespace {
+
+// Where the gradients of a norm go. x's gradient is scratch when nobody wants it.
+template <class T>
+NormGradients<T> gradients_of(const Var& x, const ParameterPtr& gain, const ParameterPtr& bias, const Tensor& dy,
+                              autograd::Tape& tape) {
+  const Tensor dx = x.tracked() ? tape.gradient(x) : Tensor(x.rows(), x.columns(), dy.dtype());
+  if (!x.tracked()) dx.fill(0);
+  return {dy.matrix<T>(), dx.matrix<T>(), tape.gradient(*gain).data<T>(),
+          bias ? tape.gradient(*bias).data<T>() : std::span<T>()};
+}
+
+void check_width(const char* operation, const Var& x, const ParameterPtr& parameter) {
+  check(parameter->columns == x.columns(), "{}: x is {}, {} has {} columns", operation, x.value().shape(),
+        parameter->name, parameter->columns);
+}
+
+}  // namespace
+
+Var layer_norm(const Var& x, const ParameterPtr& gain, const ParameterPtr& bias, double epsilon, Run& run) {
+  check_width("layer_norm", x, gain);
+  check_width("layer_norm", x, bias);
+  const tensor::DType dtype = x.value().dtype();
+  Tensor out(x.rows(), x.columns(), dtype);
+  Tensor mean(1, x.rows(), dtype);
+  Tensor inverse_deviation(1, x.rows(), dtype);
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::layer_norm<T>(x.value().matrix<T>(), gain->value.data<T>(), bias->value.data<T>(), static_cast<T>(epsilon),
+                           out.matrix<T>(), mean.data<T>(), inverse_deviation.data<T>());
+  });
+  return run.output(out, true, [=](const Tensor& dy, autograd::Tape& tape) {
+    visit(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::layer_norm_backward<T>(x.value().matrix<T>(), gain->value.data<T>(), mean.data<T>(),
+                                      inverse_deviation.data<T>(), gradients_of<T>(x, gain, bias, dy, tape));
+    });
+  });
+}
+
+Var rms_norm(const Var& x, const ParameterPtr& gain, double epsilon, Run& run) {
+  check_width("rms_norm", x, gain);
+  const tensor::DType dtype = x.value().dtype();
+  Tensor out(x.rows(), x.columns(), dtype);
+  Tensor inverse_deviation(1, x.rows(), dtype);
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::rms_norm<T>(x.value().matrix<T>(), gain->value.data<T>(), static_cast<T>(epsilon), out.matrix<T>(),
+                         inverse_deviation.data<T>());
+  });
+  return run.output(out, true, [=](const Tensor& dy, autograd::Tape& tape) {
+    visit(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::rms_norm_backward<T>(x.value().matrix<T>(), gain->value.data<T>(), inverse_deviation.data<T>(),
+                                    gradients_of<T>(x, gain, nullptr, dy, tape));
+    });
+  });
+}
+
+}  // namespace zhuyi::ops
