@@ -23,7 +23,7 @@ using kernels::Activation;
 struct Weight {
   ParameterPtr parameter;   // [in, out], or [out, in] when transposed
   bool transposed = false;  // the product is with the transposed parameter (a tied embedding as output projection)
-  std::shared_ptr<const kernels::PackedMatrix> packed;  // f32, of the values at the time of pack()
+  std::shared_ptr<const kernels::PackedMatrix> packed = {};  // f32, of the values at the time of pack()
 
   std::int64_t inputs() const { return transposed ? parameter->columns : parameter->rows; }
   std::int64_t outputs() const { return transposed ? parameter->rows : parameter->columns; }

@@ -1,0 +1,24 @@
+#include "nn/attention.h"
+
+namespace zhuyi::nn {
+
+MultiHeadAttention::MultiHeadAttention(Parameters& parameters, const std::string& name, const Config& config)
+    : query_(parameters, name + ".query", config.d_model, config.heads * config.key_width(), config.biases),
+      key_(parameters, name + ".key", config.d_model, config.heads * config.key_width(), config.biases),
+      value_(parameters, name + ".value", config.d_model, config.heads * config.value_width(), config.biases),
+      output_(parameters, name + ".output", config.heads * config.value_width(), config.d_model, config.biases),
+      options_{config.heads, {config.similarity, config.bandwidth}, config.attention_dropout} {}
+
+KeysValues MultiHeadAttention::keys_values(const Var& memory, Run& run) const {
+  return {key_(memory, run), value_(memory, run)};
+}
+
+Var MultiHeadAttention::attend(const Var& x, const KeysValues& memory, const MapPtr& map, Run& run) const {
+  return output_(ops::attention(query_(x, run), memory.keys, memory.values, map, options_, run), run);
+}
+
+void MultiHeadAttention::pack() {
+  for (Linear* linear : {&query_, &key_, &value_, &output_}) linear->pack();
+}
+
+}  // namespace zhuyi::nn

@@ -1,0 +1,185 @@
+#include "nn/stacks.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace zhuyi::nn {
+
+using base::check;
+using kernels::AttentionMap;
+using tensor::Segments;
+using tensor::Tensor;
+
+namespace {
+
+// Sentence i of the queries sees sentence i of the keys.
+MapPtr map_between(const Segments& queries, const Segments& keys, bool causal) {
+  check(queries.count() == keys.count(), "attention: {} sentences of queries, {} of keys", queries.count(), keys.count());
+  auto map = std::make_shared<AttentionMap>();
+  map->causal = causal;
+  for (std::int64_t i = 0; i < queries.count(); ++i) {
+    if (queries.length(i) == 0) continue;
+    map->blocks.push_back({queries.begin(i), queries.end(i), keys.begin(i), keys.end(i)});
+  }
+  return map;
+}
+
+// Each hypothesis sees the cache rows of its history.
+MapPtr map_of_histories(const std::vector<std::vector<std::int32_t>>& histories) {
+  auto map = std::make_shared<AttentionMap>();
+  for (std::size_t i = 0; i < histories.size(); ++i) {
+    const auto first = static_cast<std::int64_t>(map->key_rows.size());
+    map->key_rows.insert(map->key_rows.end(), histories[i].begin(), histories[i].end());
+    const auto row = static_cast<std::int64_t>(i);
+    map->blocks.push_back({row, row + 1, first, static_cast<std::int64_t>(map->key_rows.size())});
+  }
+  return map;
+}
+
+// Each hypothesis sees its sentence's rows of the memory; hypotheses of one sentence share a block.
+MapPtr map_to_sources(std::span<const Continuation> hypotheses, const Segments& sources) {
+  auto map = std::make_shared<AttentionMap>();
+  const auto count = static_cast<std::int64_t>(hypotheses.size());
+  for (std::int64_t begin = 0; begin < count;) {
+    const std::int64_t sentence = hypotheses[static_cast<std::size_t>(begin)].sentence;
+    std::int64_t end = begin + 1;
+    while (end < count && hypotheses[static_cast<std::size_t>(end)].sentence == sentence) ++end;
+    map->blocks.push_back({begin, end, sources.begin(sentence), sources.end(sentence)});
+    begin = end;
+  }
+  return map;
+}
+
+}  // namespace
+
+EncoderLayer::EncoderLayer(Parameters& parameters, const std::string& name, const Config& config)
+    : self_attention_(parameters, name + ".self_attention", config),
+      self_residual_(parameters, name + ".self_attention_norm", config),
+      feed_forward_(parameters, name + ".feed_forward", config),
+      feed_forward_residual_(parameters, name + ".feed_forward_norm", config) {}
+
+Var EncoderLayer::operator()(const Var& x, const MapPtr& map, Run& run) const {
+  const Var attended = self_residual_(
+      x, [&](const Var& y) { return self_attention_.attend(y, self_attention_.keys_values(y, run), map, run); }, run);
+  return feed_forward_residual_(attended, [&](const Var& y) { return feed_forward_(y, run); }, run);
+}
+
+void EncoderLayer::pack() {
+  self_attention_.pack();
+  feed_forward_.pack();
+}
+
+KeysValues LayerCache::append(const KeysValues& rows) {
+  const std::int64_t total = used_ + rows.keys.rows();
+  const auto add = [&](Tensor& store, const Tensor& added) {
+    if (store.rows() < total) {
+      const Tensor grown(std::max(total, 2 * store.rows()), added.columns(), added.dtype());
+      if (used_ > 0) grown.slice(0, used_).assign(store.slice(0, used_));
+      store = grown;
+    }
+    store.slice(used_, total).assign(added);
+  };
+  add(keys_, rows.keys.value());
+  add(values_, rows.values.value());
+  used_ = total;
+  return {Var(keys_.slice(0, used_)), Var(values_.slice(0, used_))};
+}
+
+DecoderLayer::DecoderLayer(Parameters& parameters, const std::string& name, const Config& config)
+    : self_attention_(parameters, name + ".self_attention", config),
+      self_residual_(parameters, name + ".self_attention_norm", config),
+      cross_attention_(parameters, name + ".cross_attention", config),
+      cross_residual_(parameters, name + ".cross_attention_norm", config),
+      feed_forward_(parameters, name + ".feed_forward", config),
+      feed_forward_residual_(parameters, name + ".feed_forward_norm", config) {}
+
+Var DecoderLayer::operator()(const Var& x, const Context& context, Run& run) const {
+  const auto attend_to_past = [&](const Var& y) {
+    KeysValues past = self_attention_.keys_values(y, run);
+    if (context.cache != nullptr) past = context.cache->append(past);
+    return self_attention_.attend(y, past, context.self_map, run);
+  };
+  const auto attend_to_source = [&](const Var& y) {
+    return cross_attention_.attend(y, context.memory, context.cross_map, run);
+  };
+  const Var past = self_residual_(x, attend_to_past, run);
+  const Var source = cross_residual_(past, attend_to_source, run);
+  return feed_forward_residual_(source, [&](const Var& y) { return feed_forward_(y, run); }, run);
+}
+
+void DecoderLayer::pack() {
+  self_attention_.pack();
+  cross_attention_.pack();
+  feed_forward_.pack();
+}
+
+Encoder::Encoder(Parameters& parameters, const Config& config) {
+  for (std::int64_t i = 0; i < config.encoder_layers; ++i) {
+    layers_.emplace_back(parameters, fmt::format("encoder.{}", i), config);
+  }
+  if (config.norm_placement == NormPlacement::pre) norm_.emplace(parameters, "encoder.norm", config);
+}
+
+Var Encoder::operator()(const Var& x, const Segments& sentences, Run& run) const {
+  const MapPtr map = map_between(sentences, sentences, false);
+  Var states = x;
+  for (const EncoderLayer& layer : layers_) states = layer(states, map, run);
+  return norm_ ? (*norm_)(states, run) : states;
+}
+
+void Encoder::pack() {
+  for (EncoderLayer& layer : layers_) layer.pack();
+}
+
+Decoder::Decoder(Parameters& parameters, const Config& config) {
+  for (std::int64_t i = 0; i < config.decoder_layers; ++i) {
+    layers_.emplace_back(parameters, fmt::format("decoder.{}", i), config);
+  }
+  if (config.norm_placement == NormPlacement::pre) norm_.emplace(parameters, "decoder.norm", config);
+}
+
+Var Decoder::operator()(const Var& x, const Segments& targets, const Var& encoded, const Segments& sources,
+                        Run& run) const {
+  const MapPtr self_map = map_between(targets, targets, true);
+  const MapPtr cross_map = map_between(targets, sources, false);
+  Var states = x;
+  for (const DecoderLayer& layer : layers_) {
+    const KeysValues memory = layer.memory(encoded, run);
+    states = layer(states, {memory, self_map, cross_map}, run);
+  }
+  return norm_ ? (*norm_)(states, run) : states;
+}
+
+DecoderState Decoder::start(const Var& encoded, const Segments& sources, Run& run) const {
+  DecoderState state;
+  state.sources = sources;
+  for (const DecoderLayer& layer : layers_) state.layers.push_back({layer.memory(encoded, run), {}});
+  return state;
+}
+
+Var Decoder::step(const Var& x, std::span<const Continuation> hypotheses, DecoderState& state, Run& run) const {
+  std::vector<std::vector<std::int32_t>> histories;
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    const std::int64_t parent = hypotheses[i].parent;
+    check(parent < static_cast<std::int64_t>(state.histories.size()), "step: parent {} of {} hypotheses", parent,
+          state.histories.size());
+    histories.push_back(parent < 0 ? std::vector<std::int32_t>() : state.histories[static_cast<std::size_t>(parent)]);
+    histories.back().push_back(static_cast<std::int32_t>(state.rows + static_cast<std::int64_t>(i)));
+  }
+  state.histories = std::move(histories);
+  state.rows += static_cast<std::int64_t>(hypotheses.size());
+  const MapPtr self_map = map_of_histories(state.histories);
+  const MapPtr cross_map = map_to_sources(hypotheses, state.sources);
+  Var states = x;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    states = layers_[i](states, {state.layers[i].memory, self_map, cross_map, &state.layers[i].cache}, run);
+  }
+  return norm_ ? (*norm_)(states, run) : states;
+}
+
+void Decoder::pack() {
+  for (DecoderLayer& layer : layers_) layer.pack();
+}
+
+}  // namespace zhuyi::nn

@@ -1,0 +1,122 @@
+#pragma once
+// The encoder and decoder stacks of identical layers (paper 3.1, Figure 1), and the decoder's key/value cache.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nn/attention.h"
+#include "nn/feed_forward.h"
+#include "nn/residual.h"
+#include "tensor/segments.h"
+
+namespace zhuyi::nn {
+
+// Self-attention and feed-forward, each in a residual connection.
+class EncoderLayer {
+ public:
+  EncoderLayer(Parameters& parameters, const std::string& name, const Config& config);
+
+  // x [tokens, d_model]; the map says which tokens stand in one sentence.
+  Var operator()(const Var& x, const MapPtr& map, Run& run) const;
+  void pack();
+
+ private:
+  MultiHeadAttention self_attention_;
+  Residual self_residual_;
+  FeedForward feed_forward_;
+  Residual feed_forward_residual_;
+};
+
+// The keys and values of the tokens produced so far, a row a token in the order of production, for one layer.
+class LayerCache {
+ public:
+  // Adds rows and gives all rows so far.
+  KeysValues append(const KeysValues& rows);
+
+ private:
+  std::int64_t used_ = 0;
+  tensor::Tensor keys_;
+  tensor::Tensor values_;
+};
+
+// Masked self-attention, attention over the encoder's output, and feed-forward, each in a residual connection.
+class DecoderLayer {
+ public:
+  DecoderLayer(Parameters& parameters, const std::string& name, const Config& config);
+
+  // The keys and values of the encoder's output, computed once a sentence.
+  KeysValues memory(const Var& encoded, Run& run) const { return cross_attention_.keys_values(encoded, run); }
+
+  // What a token sees besides the memory: with a cache, the rows in it and those of x, as the map says.
+  struct Context {
+    const KeysValues& memory;
+    MapPtr self_map;
+    MapPtr cross_map;
+    LayerCache* cache = nullptr;  // none: self-attention is over x itself
+  };
+  Var operator()(const Var& x, const Context& context, Run& run) const;
+  void pack();
+
+ private:
+  MultiHeadAttention self_attention_;
+  Residual self_residual_;
+  MultiHeadAttention cross_attention_;
+  Residual cross_residual_;
+  FeedForward feed_forward_;
+  Residual feed_forward_residual_;
+};
+
+class Encoder {
+ public:
+  Encoder(Parameters& parameters, const Config& config);
+
+  // x [tokens, d_model], the sentences one after another.
+  Var operator()(const Var& x, const tensor::Segments& sentences, Run& run) const;
+  void pack();
+
+ private:
+  std::vector<EncoderLayer> layers_;
+  std::optional<Norm> norm_;  // pre-norm only
+};
+
+// What incremental decoding keeps of the past: for each layer the memory's and the produced tokens' keys and values, and for
+// each live hypothesis where its own tokens lie in them. Reordering hypotheses moves indices, not keys.
+struct DecoderState {
+  struct Layer {
+    KeysValues memory;
+    LayerCache cache;
+  };
+  std::vector<Layer> layers;
+  tensor::Segments sources;                          // rows of the memory
+  std::vector<std::vector<std::int32_t>> histories;  // cache rows of each hypothesis of the last step
+  std::int64_t rows = 0;                             // cache rows used
+};
+
+// One live hypothesis of a step: which sentence it translates and which hypothesis of the last step it continues.
+struct Continuation {
+  std::int64_t sentence = 0;
+  std::int64_t parent = -1;  // -1: it is the first step
+};
+
+class Decoder {
+ public:
+  Decoder(Parameters& parameters, const Config& config);
+
+  // All target tokens at once: row i sees rows up to i of its sentence, and all of its source. x [target tokens, d_model].
+  Var operator()(const Var& x, const tensor::Segments& targets, const Var& encoded, const tensor::Segments& sources,
+                 Run& run) const;
+
+  DecoderState start(const Var& encoded, const tensor::Segments& sources, Run& run) const;
+  // One token a hypothesis: x [hypotheses, d_model]. Hypotheses of one sentence stand side by side.
+  Var step(const Var& x, std::span<const Continuation> hypotheses, DecoderState& state, Run& run) const;
+  void pack();
+
+ private:
+  std::vector<DecoderLayer> layers_;
+  std::optional<Norm> norm_;  // pre-norm only
+};
+
+}  // namespace zhuyi::nn

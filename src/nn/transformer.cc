@@ -1,0 +1,128 @@
+#include "nn/transformer.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace zhuyi::nn {
+
+using autograd::Initialization;
+using base::check;
+using tensor::Segments;
+using tensor::Tensor;
+
+namespace {
+
+// 0, 1, 2, ... within each sentence.
+std::vector<std::int32_t> positions_in(const Segments& sentences) {
+  std::vector<std::int32_t> positions(static_cast<std::size_t>(sentences.tokens()));
+  for (std::int64_t i = 0; i < sentences.count(); ++i) {
+    std::iota(positions.begin() + sentences.begin(i), positions.begin() + sentences.end(i), 0);
+  }
+  return positions;
+}
+
+// Each sentence moved one place to the right behind `bos`, its last token gone (paper 3.1, "outputs shifted right").
+std::vector<std::int32_t> shifted_right(const Tokens& tokens, std::int32_t bos) {
+  std::vector<std::int32_t> shifted(tokens.ids.size());
+  for (std::int64_t i = 0; i < tokens.sentences.count(); ++i) {
+    std::int32_t previous = bos;
+    for (std::int64_t row = tokens.sentences.begin(i); row < tokens.sentences.end(i); ++row) {
+      shifted[static_cast<std::size_t>(row)] = previous;
+      previous = tokens.ids[static_cast<std::size_t>(row)];
+    }
+  }
+  return shifted;
+}
+
+}  // namespace
+
+void Tokens::append(std::span<const std::int32_t> sentence) {
+  ids.insert(ids.end(), sentence.begin(), sentence.end());
+  sentences.append(static_cast<std::int64_t>(sentence.size()));
+}
+
+Transformer::Transformer(const Config& config, std::int32_t bos, std::uint64_t seed, tensor::DType dtype)
+    : config_(config), bos_(bos) {
+  validate(config);
+  check(bos >= 0 && bos < config.target_vocabulary, "transformer: start token {} with {} target pieces", bos,
+        config.target_vocabulary);
+  const auto table = [&](const char* name, std::int64_t rows, std::int64_t width) {
+    return parameters_.add(name, rows, width,
+                           {Initialization::Kind::normal, std::pow(static_cast<double>(width), -0.5)});
+  };
+  const bool one = config.tying == Tying::all;
+  const ParameterPtr source =
+      table(one ? "embedding" : "source_embedding", config.source_vocabulary, config.d_model);
+  const ParameterPtr target = one ? source : table("target_embedding", config.target_vocabulary, config.d_model);
+  const ParameterPtr output =
+      config.tying == Tying::none ? table("output_projection", config.target_vocabulary, config.d_model) : target;
+  output_.parameter = output;
+  output_.transposed = true;
+  if (config.output_bias) output_bias_ = parameters_.add("output_bias", 1, config.target_vocabulary, {});
+  const bool learned = config.positions == Positions::learned;
+  const auto places = [&](const char* name) {
+    return learned ? parameters_.add(name, config.max_positions, config.d_model, {Initialization::Kind::normal, 1})
+                   : nullptr;
+  };
+  source_embedding_ = std::make_unique<Embedding>(source, places("source_positions"), config);
+  target_embedding_ = std::make_unique<Embedding>(target, places("target_positions"), config);
+  encoder_ = std::make_unique<Encoder>(parameters_, config);
+  decoder_ = std::make_unique<Decoder>(parameters_, config);
+  parameters_.lay_out(dtype, seed);
+}
+
+Memory Transformer::encode(const Tokens& source, Run& run) const {
+  for (std::int64_t i = 0; i < source.sentences.count(); ++i) {
+    check(source.sentences.length(i) > 0, "encode: sentence {} has no tokens", i);
+  }
+  const Var embedded = (*source_embedding_)(source.ids, positions_in(source.sentences), run);
+  return {(*encoder_)(embedded, source.sentences, run), source.sentences};
+}
+
+Var Transformer::decode(const Tokens& target, const Memory& memory, Run& run) const {
+  const Var embedded = (*target_embedding_)(shifted_right(target, bos_), positions_in(target.sentences), run);
+  return (*decoder_)(embedded, target.sentences, memory.states, memory.sentences, run);
+}
+
+ops::Loss Transformer::loss(const Batch& batch, Run& run) const {
+  const Var decoded = decode(batch.target, encode(batch.source, run), run);
+  return ops::projection_loss(decoded, output_, output_bias_, batch.target.ids,
+                              {config_.label_smoothing, config_.smoothing_form}, run);
+}
+
+Tensor Transformer::nll(const Batch& batch) const {
+  Run run;
+  const Var decoded = decode(batch.target, encode(batch.source, run), run);
+  return ops::projection_nll(decoded.value(), output_, output_bias_, batch.target.ids);
+}
+
+Var Transformer::logits(const Var& decoded, Run& run) const { return ops::linear(decoded, output_, output_bias_, run); }
+
+DecoderState Transformer::start(const Memory& memory) const {
+  Run run;
+  return decoder_->start(memory.states, memory.sentences, run);
+}
+
+Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
+                         DecoderState& state) const {
+  check(tokens.size() == hypotheses.size(), "step: {} tokens for {} hypotheses", tokens.size(), hypotheses.size());
+  Run run;
+  std::vector<std::int32_t> positions;
+  for (const Continuation& hypothesis : hypotheses) {
+    const bool first = hypothesis.parent < 0;
+    positions.push_back(
+        first ? 0 : static_cast<std::int32_t>(state.histories.at(static_cast<std::size_t>(hypothesis.parent)).size()));
+  }
+  const Var embedded = (*target_embedding_)(tokens, positions, run);
+  return logits(decoder_->step(embedded, hypotheses, state, run), run).value();
+}
+
+void Transformer::pack() {
+  encoder_->pack();
+  decoder_->pack();
+  output_.pack();
+}
+
+}  // namespace zhuyi::nn

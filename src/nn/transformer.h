@@ -1,0 +1,81 @@
+#pragma once
+// The Transformer (paper, Figure 1): encode a source, decode a target, step by step or all at once, and the loss of a batch.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "nn/config.h"
+#include "nn/embedding.h"
+#include "nn/stacks.h"
+
+namespace zhuyi::nn {
+
+// Sentences one after another, without padding.
+struct Tokens {
+  std::vector<std::int32_t> ids;
+  tensor::Segments sentences;
+
+  // Adds a sentence.
+  void append(std::span<const std::int32_t> sentence);
+};
+
+// Source and target sentences that belong together, in the same order. Both sides end with eos.
+struct Batch {
+  Tokens source;
+  Tokens target;
+  std::vector<std::int64_t> lines;  // where each pair stands in the corpus, for messages; may be empty
+};
+
+// The encoder's output for some sentences.
+struct Memory {
+  Var states;  // [source tokens, d_model]
+  tensor::Segments sentences;
+};
+
+// The model: const in every pass, so that one can serve many threads.
+class Transformer {
+ public:
+  // Parameters drawn from `seed`: Xavier for matrices, normal with deviation d_model^-0.5 for embeddings. `bos` is the start
+  // token that the decoder reads first (outputs shifted right). Throws invalid_argument for an impossible configuration.
+  Transformer(const Config& config, std::int32_t bos, std::uint64_t seed, tensor::DType dtype = tensor::DType::f32);
+
+  const Config& config() const { return config_; }
+  std::int32_t bos() const { return bos_; }
+  const Parameters& parameters() const { return parameters_; }
+  Parameters& parameters() { return parameters_; }
+
+  // Every sentence needs at least one token.
+  Memory encode(const Tokens& source, Run& run) const;
+  // The decoder's output for every target token, given those before it: [target tokens, d_model].
+  Var decode(const Tokens& target, const Memory& memory, Run& run) const;
+  // Sum over target tokens of the smoothed cross-entropy (paper 5.4), and the plain one.
+  ops::Loss loss(const Batch& batch, Run& run) const;
+  // -log p of every target token: [target tokens, 1].
+  tensor::Tensor nll(const Batch& batch) const;
+  // Logits of the decoder's output: [tokens, target vocabulary].
+  Var logits(const Var& decoded, Run& run) const;
+
+  // Decoding token by token. step() feeds tokens[i] to hypothesis i and gives the logits of what follows:
+  // [hypotheses, target vocabulary]. Row i equals the row of the full pass over the hypothesis' tokens.
+  DecoderState start(const Memory& memory) const;
+  tensor::Tensor step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
+                      DecoderState& state) const;
+
+  // Stores every weight in the order that inference reads. Afterwards the parameters must not change.
+  void pack();
+
+ private:
+  Config config_;
+  std::int32_t bos_;
+  Parameters parameters_;
+  std::unique_ptr<Embedding> source_embedding_;
+  std::unique_ptr<Embedding> target_embedding_;
+  std::unique_ptr<Encoder> encoder_;
+  std::unique_ptr<Decoder> decoder_;
+  ops::Weight output_;
+  ParameterPtr output_bias_;
+};
+
+}  // namespace zhuyi::nn
