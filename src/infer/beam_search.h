@@ -6,7 +6,8 @@
 //    (ties: lower rank of the parent, then the more probable last token, then the lower token id).
 // 2. Of the first B ranked, those that end in eos are finished, with n = t; an eos ranked lower is dropped.
 // 3. The first B ranked that do not end in eos are the live ones of step t + 1 (at t = 1 the empty one is alone).
-// 4. It ends after the maximum number of steps, when nothing is live, or as `Stop` says; with B = 1 at the first eos.
+// 4. It ends after the maximum number of steps, when nothing is live, when no live one has a permitted extension (they
+//    stay as they are), or as `Stop` says; with B = 1 at the first eos.
 // 5. Answer: the finished by score = sum / penalty(n) (ties: the earlier step, then rank); if these are fewer than
 //    n_best, the last live ones follow in their order, marked unfinished. Eos is never forced.
 
