@@ -15,8 +15,8 @@ SMOOTHING = 0.1
 
 BASE = dict(
     d_model=8, heads=2, d_ff=16, encoder_layers=2, decoder_layers=2, vocabulary=VOCABULARY,
-    norm_position="post", norm="layer", norm_epsilon=1e-6, activation="relu", gated=False,
-    similarity="scaled-dot", bandwidth=1.0, tied=True, positions="interleaved",
+    norm_placement="post", norm="layer", norm_epsilon=1e-6, activation="relu", gated=False,
+    attention_similarity="scaled-dot", bandwidth=1.0, tied=True, positions="interleaved",
     scale_embedding=True, bos=BOS, eos=EOS, label_smoothing=SMOOTHING,
 )
 
@@ -57,13 +57,13 @@ def parameter_shapes(config):
     for i in range(config["encoder_layers"]):
         attention(f"encoder.{i}.self_attention")
         feed_forward(f"encoder.{i}.feed_forward")
-    if config["norm_position"] == "pre":
+    if config["norm_placement"] == "pre":
         norm("encoder.norm")
     for i in range(config["decoder_layers"]):
         attention(f"decoder.{i}.self_attention")
         attention(f"decoder.{i}.cross_attention")
         feed_forward(f"decoder.{i}.feed_forward")
-    if config["norm_position"] == "pre":
+    if config["norm_placement"] == "pre":
         norm("decoder.norm")
     return shapes
 
@@ -108,7 +108,7 @@ def position_table(layout, length, d):
                 angle = p * 10000.0 ** (-2 * k / d)
                 table[p, 2 * k], table[p, 2 * k + 1] = math.sin(angle), math.cos(angle)
                 continue
-            if layout == "halves_inclusive":  # B: Marian; the last frequency is exactly 1/10000
+            if layout == "halves-marian":  # B: Marian; the last frequency is exactly 1/10000
                 angle = p * 10000.0 ** (-k / (d / 2 - 1))
             else:  # C, "halves": the paper's frequencies, sines first
                 angle = p * 10000.0 ** (-2 * k / d)
@@ -144,7 +144,7 @@ class Model:
         for head in range(self.config["heads"]):
             part = slice(head * width, (head + 1) * width)
             q, k, v = query[:, part], key[:, part], value[:, part]
-            if self.config["similarity"] == "gaussian":
+            if self.config["attention_similarity"] == "gaussian":
                 difference = (q[:, None, :] - k[None, :, :]) / self.config["bandwidth"]
                 scores = -(difference * difference).sum(-1) / 2
             else:
@@ -173,7 +173,7 @@ class Model:
         return self.linear(f"{name}.output", inner)
 
     def residual(self, name, x, function):  # section 3.1; pre-norm: Xiong et al., 2020
-        if self.config["norm_position"] == "pre":
+        if self.config["norm_placement"] == "pre":
             return x + function(self.norm(name, x))
         return self.norm(name, x + function(x))
 
@@ -188,7 +188,7 @@ class Model:
             x = self.residual(f"{name}_norm", x, lambda y: self.attention(name, y, y, False))
             name = f"encoder.{i}.feed_forward"
             x = self.residual(f"{name}_norm", x, lambda y: self.feed_forward(name, y))
-        return self.norm("encoder.norm", x) if self.config["norm_position"] == "pre" else x
+        return self.norm("encoder.norm", x) if self.config["norm_placement"] == "pre" else x
 
     def decode(self, target_input, memory):
         x = self.embed("target", target_input)
@@ -199,7 +199,7 @@ class Model:
             x = self.residual(f"{name}_norm", x, lambda y: self.attention(name, y, memory, False))
             name = f"decoder.{i}.feed_forward"
             x = self.residual(f"{name}_norm", x, lambda y: self.feed_forward(name, y))
-        if self.config["norm_position"] == "pre":
+        if self.config["norm_placement"] == "pre":
             x = self.norm("decoder.norm", x)
         return x @ self.p["embedding" if self.config["tied"] else "output_projection"].T
 

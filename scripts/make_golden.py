@@ -47,17 +47,17 @@ ADAM = dict(lr=0.01, betas=(0.9, 0.98), eps=1e-9)
 # The seed stands first. Seeds are chosen so that no ReLU's argument is near zero (write_model checks) and that
 # three Adam steps in float32 stay within 1e-6 of float64: a gradient that is all rounding would steer Adam freely.
 FULL = {
-    "transformer_post_tied": (160, dict(norm_position="post", tied=True)),
-    "transformer_post_untied": (175, dict(norm_position="post", tied=False)),
-    "transformer_pre_tied": (147, dict(norm_position="pre", tied=True)),
-    "transformer_pre_untied": (169, dict(norm_position="pre", tied=False)),
+    "transformer_post_tied": (160, dict(norm_placement="post", tied=True)),
+    "transformer_post_untied": (175, dict(norm_placement="post", tied=False)),
+    "transformer_pre_tied": (147, dict(norm_placement="pre", tied=True)),
+    "transformer_pre_untied": (169, dict(norm_placement="pre", tied=False)),
 }
 ONE_LAYER = dict(encoder_layers=1, decoder_layers=1)
 VARIANTS = {
-    "variant_gelu": (201, dict(norm_position="pre", activation="gelu", **ONE_LAYER)),
-    "variant_rms_norm": (105, dict(norm_position="pre", norm="rms", **ONE_LAYER)),
-    "variant_swiglu": (202, dict(norm_position="post", activation="silu", gated=True, **ONE_LAYER)),
-    "variant_gaussian": (124, dict(norm_position="post", similarity="gaussian", **ONE_LAYER)),
+    "variant_gelu": (201, dict(norm_placement="pre", activation="gelu", **ONE_LAYER)),
+    "variant_rms_norm": (105, dict(norm_placement="pre", norm="rms", **ONE_LAYER)),
+    "variant_swiglu": (202, dict(norm_placement="post", activation="silu", gated=True, **ONE_LAYER)),
+    "variant_gaussian": (124, dict(norm_placement="post", attention_similarity="gaussian", **ONE_LAYER)),
 }
 
 
@@ -92,7 +92,7 @@ def run(config, parameters, batch, steps, dtype=torch.float64):
 
 def save(path, tensors, text):
     """A safetensors file whose bytes depend on its contents alone (the library leaves metadata unordered)."""
-    data = safetensors.torch.save(tensors, text | {"made_by": "scripts/make_golden.py", "pytorch": torch.__version__})
+    data = safetensors.torch.save(tensors, text | {"made-by": "scripts/make_golden.py", "pytorch": torch.__version__})
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.dumps(json.loads(data[8:start]), sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
@@ -111,7 +111,10 @@ def inputs(batch):
 
 
 def metadata(config):
-    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in config.items()}
+    """The configuration as text, named as the program's own fields are."""
+    text = {k.replace("_", "-"): str(v).lower() if isinstance(v, bool) else str(v) for k, v in config.items()}
+    text["tying"] = "all" if config["tied"] else "none"
+    return text
 
 
 def write_model(path, config, seed, steps, check):
@@ -123,7 +126,7 @@ def write_model(path, config, seed, steps, check):
     assert model.smallest_kink > 5e-4, f"{path.name}: ReLU argument {model.smallest_kink}; change the seed"
     extra = {"seed": str(seed)}
     if steps:
-        extra |= {"adam_learning_rate": "0.01", "adam_beta1": "0.9", "adam_beta2": "0.98", "adam_epsilon": "1e-9"}
+        extra |= {"adam-learning-rate": "0.01", "adam-beta1": "0.9", "adam-beta2": "0.98", "adam-epsilon": "1e-9"}
     save(path, result | inputs(batch), metadata(config) | extra)
     if check:
         report_float32(config, parameters, batch, steps, result)
@@ -131,7 +134,7 @@ def write_model(path, config, seed, steps, check):
 
 
 def write_positions(path, d=8, length=60):
-    tables = {layout: position_table(layout, length, d) for layout in ("interleaved", "halves_inclusive", "halves")}
+    tables = {layout: position_table(layout, length, d) for layout in ("interleaved", "halves-marian", "halves")}
     save(path, tables, {})
 
 
@@ -147,7 +150,7 @@ def write_label_smoothing(path, rows=5):
     for name, epsilon in (("nll", 0.0), ("marian", SMOOTHING)):
         own = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=epsilon, reduction="sum")
         assert abs(own.item() - result[f"loss.{name}"].item()) < 1e-12
-    save(path, result, {"label_smoothing": str(SMOOTHING)})
+    save(path, result, {"label-smoothing": str(SMOOTHING)})
 
 
 # ---- Checks --------------------------------------------------------------------------------------
@@ -160,7 +163,7 @@ def relative(a, b):
 
 def report_float32(config, parameters, batch, steps, exact):
     single, _ = run(config, parameters, batch, steps, torch.float32)
-    dot = config["similarity"] != "gaussian"
+    dot = config["attention_similarity"] != "gaussian"
     for kind in ("logits", "loss", "gradient.", "step"):
         names = [n for n in exact if n.startswith(kind) and not (dot and n.endswith("key.bias"))]
         if names:
@@ -175,7 +178,7 @@ def torch_layer(kind, config, parameters, prefix):
     """A torch.nn layer that holds the same values."""
     layer = kind(config["d_model"], config["heads"], config["d_ff"], dropout=0.0, batch_first=True,
                  activation=config["activation"], layer_norm_eps=config["norm_epsilon"],
-                 norm_first=config["norm_position"] == "pre", dtype=torch.float64)
+                 norm_first=config["norm_placement"] == "pre", dtype=torch.float64)
     blocks = ["self_attention", "cross_attention"] if kind is torch.nn.TransformerDecoderLayer else ["self_attention"]
     for theirs, ours in zip(("self_attn", "multihead_attn"), blocks):
         name = f"{prefix}.{ours}"
@@ -198,7 +201,7 @@ def torch_layer(kind, config, parameters, prefix):
 
 def check_against_torch_layers(config, parameters, batch, exact):
     """The same logits from torch.nn.TransformerEncoderLayer and DecoderLayer on a padded batch."""
-    if config["norm"] == "rms" or config["gated"] or config["similarity"] == "gaussian":
+    if config["norm"] == "rms" or config["gated"] or config["attention_similarity"] == "gaussian":
         return
     sources, targets = batch
     tied, d = config["tied"], config["d_model"]
@@ -209,7 +212,7 @@ def check_against_torch_layers(config, parameters, batch, exact):
         return parameters["embedding" if tied else f"{side}_embedding"][ids] * math.sqrt(d) + table
 
     def final(name, x):
-        if config["norm_position"] != "pre":
+        if config["norm_placement"] != "pre":
             return x
         gain, bias = parameters[f"{name}.norm.gain"], parameters[f"{name}.norm.bias"]
         return torch.nn.functional.layer_norm(x, (d,), gain, bias, config["norm_epsilon"])
