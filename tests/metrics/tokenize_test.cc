@@ -27,7 +27,7 @@ TEST(Tokenize, EqualsSacrebleuOnEverySentenceOfTheGoldenFile) {
     for (const char* name : kNames) {
       for (std::size_t i = 0; i < hypotheses.size(); ++i) {
         EXPECT_EQ(joined(tokenize(hypotheses[i], tokenization_named(name))),
-                  one.at("bleu").at(name).at("hypothesis_tokens").at(i))
+                  one.at("bleu").at(name).at("hypothesis_tokens").at(i).get<std::string>())
             << one.at("name") << ", " << name;
       }
     }
@@ -39,7 +39,9 @@ TEST(Tokenize, EqualsSacrebleuOnEachMarkBetweenAllNeighbours) {
   ASSERT_GE(file.at("characters").size(), 8u);
   for (const nlohmann::json& line : file.at("characters")) {
     for (const char* name : kNames) {
-      EXPECT_EQ(joined(tokenize(line.at("text").get<std::string>(), tokenization_named(name))), line.at(name)) << name;
+      EXPECT_EQ(joined(tokenize(line.at("text").get<std::string>(), tokenization_named(name))),
+                line.at(name).get<std::string>())
+          << name;
     }
   }
 }
