@@ -11,6 +11,10 @@ namespace zhuyi::kernels::reference {
 
 // Same signature as each function in the headers above, in this namespace.
 
+// gemm.h; sums in double.
+template <class T>
+void gemm(ConstMatrix<T> a, ConstMatrix<T> b, Matrix<T> c, const GemmOptions<T>& options = {});
+
 // vector.h
 template <class T>
 void add(std::span<const T> x, std::span<const T> y, std::span<T> out);

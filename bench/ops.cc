@@ -1,0 +1,134 @@
+// Speed of the matrix products at the model's shapes, beside what the registers of this machine can do.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "kernels/gemm.h"
+#include "kernels/targets.h"
+
+namespace {
+
+using namespace zhuyi;
+
+struct Shape {
+  std::string name;
+  std::int64_t m, k, n;
+  bool a_transposed = false;
+  bool b_transposed = false;
+  bool packed = false;
+  bool accumulate = false;
+  bool parallel = true;
+};
+
+std::vector<Shape> shapes() {
+  std::vector<Shape> list;
+  for (const std::int64_t k : {256, 512, 1024, 2048}) {
+    for (const std::int64_t n : {256, 512, 1024, 2048}) list.push_back({"forward", 4096, k, n});
+  }
+  for (const std::int64_t d : {256, 512}) {
+    for (const std::int64_t vocabulary : {8000, 32000}) {
+      list.push_back({"output", 1024, d, vocabulary});
+      list.push_back({"output, b transposed", 1024, d, vocabulary, false, true});
+    }
+  }
+  for (const std::int64_t d : {256, 512}) {
+    list.push_back({"dX = dY W^T", 4096, d, d, false, true});
+    list.push_back({"dX = dY W^T", 4096, 4 * d, d, false, true});
+    list.push_back({"dX = dY W^T", 4096, d, 4 * d, false, true});
+    list.push_back({"dW += X^T dY", d, 4096, d, true, false, false, true});
+    list.push_back({"dW += X^T dY", d, 4096, 4 * d, true, false, false, true});
+    list.push_back({"dW += X^T dY", 4 * d, 4096, d, true, false, false, true});
+  }
+  for (const std::int64_t m : {1, 2, 4, 8, 16, 32, 64})
+    list.push_back({"decode, packed", m, 512, 512, false, false, true});
+  for (const std::int64_t m : {1, 8, 32}) list.push_back({"decode, packed", m, 512, 8000, false, false, true});
+  list.push_back({"attention q k^T", 20, 64, 20, false, true, false, false, false});
+  list.push_back({"attention w v", 20, 20, 64, false, false, false, false, false});
+  list.push_back({"attention q k^T", 60, 64, 60, false, true, false, false, false});
+  return list;
+}
+
+std::vector<float> numbers(std::int64_t count) {
+  base::Random random(base::combine(1, count));
+  std::vector<float> result(static_cast<std::size_t>(count));
+  for (float& x : result) x = static_cast<float>(random.uniform() - 0.5);
+  return result;
+}
+
+// Seconds of one call: the best of several runs of at least a few milliseconds, about `budget` seconds together.
+template <class Body>
+double best_seconds(double budget, const Body& body) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_of = [&](std::int64_t calls) {
+    const auto start = Clock::now();
+    for (std::int64_t call = 0; call < calls; ++call) body();
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  seconds_of(1);
+  std::int64_t calls = 1;
+  double last = seconds_of(calls);
+  while (last < 2e-3) last = seconds_of(calls *= 2);
+  double best = last / static_cast<double>(calls);
+  for (double spent = last; spent < budget; spent += last) {
+    last = seconds_of(calls);
+    best = std::min(best, last / static_cast<double>(calls));
+  }
+  return best;
+}
+
+double measure(const Shape& shape, double budget) {
+  const std::vector<float> a = numbers(shape.m * shape.k);
+  const std::vector<float> b = numbers(shape.k * shape.n);
+  std::vector<float> c(static_cast<std::size_t>(shape.m * shape.n));
+  using kernels::ConstMatrix;
+  const ConstMatrix<float> left = shape.a_transposed
+                                      ? ConstMatrix<float>::dense(a.data(), shape.k, shape.m).transposed()
+                                      : ConstMatrix<float>::dense(a.data(), shape.m, shape.k);
+  const ConstMatrix<float> right = shape.b_transposed
+                                       ? ConstMatrix<float>::dense(b.data(), shape.n, shape.k).transposed()
+                                       : ConstMatrix<float>::dense(b.data(), shape.k, shape.n);
+  const auto out = kernels::Matrix<float>::dense(c.data(), shape.m, shape.n);
+  const kernels::GemmOptions<float> options{.accumulate = shape.accumulate, .parallel = shape.parallel};
+  if (!shape.packed) return best_seconds(budget, [&] { kernels::gemm<float>(left, right, out, options); });
+  const kernels::PackedMatrix packed(right);
+  return best_seconds(budget, [&] { kernels::gemm(left, packed, out, options); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Speed of the matrix products in GFLOP/s, and the share of what the registers can do.");
+  int threads = base::threads();
+  double budget = 0.3;
+  std::string only;
+  std::string target;
+  app.add_option("--threads", threads, "threads")->check(CLI::PositiveNumber);
+  app.add_option("--seconds", budget, "seconds for each row");
+  app.add_option("--only", only, "rows whose name contains this");
+  app.add_option("--target", target, "instruction set: AVX3, AVX2 or SSE2 (default: the best)");
+  CLI11_PARSE(app, argc, argv);
+  base::set_threads(threads);
+  kernels::use_target(target);
+  const double alone = kernels::peak_gflops(1);
+  const double together = kernels::peak_gflops(threads);
+  fmt::print("{}, {} threads: peak {:.1f} GFLOP/s; one thread {:.1f}\n", kernels::current_target(), threads, together,
+             alone);
+  fmt::print("{:<22}{:>6}{:>6}{:>7}{:>11}{:>10}{:>8}\n", "product", "m", "k", "n", "usec", "GFLOP/s", "share");
+  for (const Shape& shape : shapes()) {
+    if (shape.name.find(only) == std::string::npos) continue;
+    const double seconds = measure(shape, budget);
+    const double speed = 2 * static_cast<double>(shape.m * shape.k * shape.n) / seconds / 1e9;
+    // The clock and the neighbours change, so the peak is taken again beside each row.
+    const double peak = std::max(kernels::peak_gflops(shape.parallel ? threads : 1), 1.0);
+    fmt::print("{:<22}{:>6}{:>6}{:>7}{:>11.1f}{:>10.1f}{:>7.0f}%\n", shape.name, shape.m, shape.k, shape.n,
+               seconds * 1e6, speed, 100 * speed / peak);
+    std::fflush(stdout);
+  }
+}

@@ -1,0 +1,305 @@
+// Matrix products against plain loops in double, at odd sizes, in every layout, on every instruction set.
+
+#include "kernels/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "kernels/reference.h"
+#include "kernels/targets.h"
+
+namespace zhuyi::kernels {
+namespace {
+
+// Numbers in [-1, 1).
+template <class T>
+std::vector<T> numbers(std::int64_t count, std::uint64_t key) {
+  base::Random random(key);
+  std::vector<T> result(static_cast<std::size_t>(count));
+  for (T& x : result) x = static_cast<T>(2 * random.uniform() - 1);
+  return result;
+}
+
+// A sum of k terms of size up to `scale` has partial sums of about sqrt(k) and makes about sqrt(k) times one rounding
+// error of those; the plain loop in double rounds likewise.
+template <class T>
+double tolerance(std::int64_t k, double scale) {
+  const double rounding = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
+  return 2 * rounding * static_cast<double>(k + 8) * std::max(1.0, std::abs(scale));
+}
+
+enum class Layout { row_major, column_major };
+
+// A matrix as a block inside a bigger one, with numbers around it that nobody may change.
+template <class T>
+struct Framed {
+  static constexpr std::int64_t kMargin = 3;
+  std::vector<T> all;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t stride;
+  Layout layout;
+
+  Framed(std::int64_t row_count, std::int64_t column_count, Layout order, std::uint64_t key)
+      : rows(row_count), columns(column_count), layout(order) {
+    stride = (order == Layout::row_major ? columns : rows) + 2 * kMargin;
+    const std::int64_t lines = (order == Layout::row_major ? rows : columns) + 2 * kMargin;
+    all = numbers<T>(stride * lines, key);
+  }
+  Matrix<T> view() {
+    T* first = all.data() + kMargin * stride + kMargin;
+    if (layout == Layout::row_major) return {first, rows, columns, stride, 1};
+    return {first, rows, columns, 1, stride};
+  }
+};
+
+struct Case {
+  std::int64_t m, k, n;
+  Layout a = Layout::row_major;
+  Layout b = Layout::row_major;
+  double scale = 1;
+  bool bias = false;
+  bool accumulate = false;
+};
+
+std::string describe(const Case& c) {
+  return fmt::format("{} m {} k {} n {} a {} b {} scale {} bias {} accumulate {}", current_target(), c.m, c.k, c.n,
+                     static_cast<int>(c.a), static_cast<int>(c.b), c.scale, c.bias, c.accumulate);
+}
+
+// The product and the plain loop agree in c and, exactly, in everything around c.
+template <class T>
+void expect_equal_to_plain_loop(const Case& sizes) {
+  Framed<T> a(sizes.m, sizes.k, sizes.a, 1);
+  Framed<T> b(sizes.k, sizes.n, sizes.b, 2);
+  Framed<T> c(sizes.m, sizes.n, Layout::row_major, 3);
+  const std::vector<T> bias = numbers<T>(sizes.n, 4);
+  GemmOptions<T> options;
+  options.scale = static_cast<T>(sizes.scale);
+  options.bias = sizes.bias ? bias.data() : nullptr;
+  options.accumulate = sizes.accumulate;
+  Framed<T> wanted = c;
+  reference::gemm<T>(a.view(), b.view(), wanted.view(), options);
+  gemm<T>(a.view(), b.view(), c.view(), options);
+  double worst = 0;
+  for (std::int64_t i = 0; i < sizes.m; ++i) {
+    for (std::int64_t j = 0; j < sizes.n; ++j) {
+      const double difference =
+          std::abs(static_cast<double>(c.view()(i, j)) - static_cast<double>(wanted.view()(i, j)));
+      worst = std::isnan(difference) ? 1e9 : std::max(worst, difference);
+      c.view()(i, j) = wanted.view()(i, j);
+    }
+  }
+  EXPECT_LE(worst, tolerance<T>(sizes.k, sizes.scale)) << describe(sizes);
+  EXPECT_EQ(c.all, wanted.all) << "numbers around c changed: " << describe(sizes);
+}
+
+class GemmOnTarget : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { use_target(GetParam()); }
+  void TearDown() override { use_target(""); }
+};
+
+template <class T>
+void try_odd_sizes() {
+  const std::int64_t sizes[] = {1, 2, 7, 17, 63, 65};
+  for (const std::int64_t m : sizes) {
+    for (const std::int64_t k : sizes) {
+      for (const std::int64_t n : sizes) {
+        for (const Layout a : {Layout::row_major, Layout::column_major}) {
+          for (const Layout b : {Layout::row_major, Layout::column_major}) {
+            expect_equal_to_plain_loop<T>({.m = m, .k = k, .n = n, .a = a, .b = b});
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(GemmOnTarget, EqualsPlainLoopInFloatAtOddSizes) { try_odd_sizes<float>(); }
+TEST_P(GemmOnTarget, EqualsPlainLoopInDoubleAtOddSizes) { try_odd_sizes<double>(); }
+
+template <class T>
+void try_big_sizes() {
+  for (const Layout a : {Layout::row_major, Layout::column_major}) {
+    for (const Layout b : {Layout::row_major, Layout::column_major}) {
+      expect_equal_to_plain_loop<T>({.m = 260, .k = 300, .n = 67, .a = a, .b = b});
+      expect_equal_to_plain_loop<T>({.m = 5, .k = 770, .n = 150, .a = a, .b = b, .scale = 0.25});
+      expect_equal_to_plain_loop<T>({.m = 127, .k = 4700, .n = 9, .a = a, .b = b, .accumulate = true});
+      expect_equal_to_plain_loop<T>({.m = 125, .k = 270, .n = 2100, .a = a, .b = b, .bias = true, .accumulate = true});
+    }
+  }
+}
+
+TEST_P(GemmOnTarget, EqualsPlainLoopBeyondOneBlockInFloat) { try_big_sizes<float>(); }
+TEST_P(GemmOnTarget, EqualsPlainLoopBeyondOneBlockInDouble) { try_big_sizes<double>(); }
+
+TEST_P(GemmOnTarget, ScalesAddsBiasAndAccumulates) {
+  for (const double scale : {1.0, 0.125, -3.0}) {
+    for (const bool bias : {false, true}) {
+      for (const bool accumulate : {false, true}) {
+        for (const std::int64_t k : {5, 300}) {
+          const Case sizes{.m = 19, .k = k, .n = 37, .scale = scale, .bias = bias, .accumulate = accumulate};
+          expect_equal_to_plain_loop<float>(sizes);
+          expect_equal_to_plain_loop<double>(sizes);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(GemmOnTarget, GivesBiasOrZerosWithoutTerms) {
+  const std::vector<float> bias = {1, 2, 3};
+  std::vector<float> c = {9, 9, 9, 9, 9, 9};
+  gemm<float>({nullptr, 2, 0, 0, 1}, {nullptr, 0, 3, 3, 1}, Matrix<float>::dense(c.data(), 2, 3), {});
+  EXPECT_EQ(c, std::vector<float>({0, 0, 0, 0, 0, 0}));
+  const GemmOptions<float> options{.bias = bias.data(), .accumulate = true};
+  gemm<float>({nullptr, 2, 0, 0, 1}, {nullptr, 0, 3, 3, 1}, Matrix<float>::dense(c.data(), 2, 3), options);
+  gemm<float>({nullptr, 2, 0, 0, 1}, {nullptr, 0, 3, 3, 1}, Matrix<float>::dense(c.data(), 2, 3), options);
+  EXPECT_EQ(c, std::vector<float>({2, 4, 6, 2, 4, 6}));
+  std::vector<float> many(200 * 3, 5);  // more rows than one tile has
+  gemm<float>({nullptr, 200, 0, 0, 1}, {nullptr, 0, 3, 3, 1}, Matrix<float>::dense(many.data(), 200, 3), {});
+  EXPECT_EQ(many, std::vector<float>(600, 0));
+}
+
+TEST_P(GemmOnTarget, DoesNothingWithoutRowsOrColumns) {
+  std::vector<float> b(12, 1);
+  std::vector<float> c(12, 7);
+  gemm<float>({nullptr, 0, 3, 3, 1}, Matrix<float>::dense(b.data(), 3, 4), Matrix<float>::dense(c.data(), 0, 4), {});
+  gemm<float>(Matrix<float>::dense(b.data(), 4, 3), {nullptr, 3, 0, 0, 1}, Matrix<float>::dense(c.data(), 4, 0), {});
+  EXPECT_EQ(c, std::vector<float>(12, 7));
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+
+template <class T>
+std::vector<T> product(ConstMatrix<T> a, ConstMatrix<T> b, const GemmOptions<T>& options) {
+  std::vector<T> c(static_cast<std::size_t>(a.rows * b.columns), T{0.5});
+  gemm<T>(a, b, Matrix<T>::dense(c.data(), a.rows, b.columns), options);
+  return c;
+}
+
+template <class T>
+void expect_rows_equal_alone(std::int64_t m, std::int64_t k, std::int64_t n, Layout layout_a, Layout layout_b) {
+  Framed<T> a(m, k, layout_a, 5);
+  Framed<T> b(k, n, layout_b, 6);
+  const std::vector<T> bias = numbers<T>(n, 7);
+  const GemmOptions<T> options{.scale = T(0.3), .bias = bias.data(), .accumulate = true};
+  const std::vector<T> all = product<T>(a.view(), b.view(), options);
+  for (std::int64_t i = 0; i < m; ++i) {
+    const std::vector<T> alone = product<T>(a.view().block(i, 0, 1, k), b.view(), options);
+    const std::vector<T> row(all.begin() + i * n, all.begin() + (i + 1) * n);
+    EXPECT_TRUE(same_bits(row, alone)) << current_target() << " row " << i << " of " << m << " x " << k << " x " << n;
+  }
+  for (const std::int64_t rows : {2, 3, 13, 29, 64}) {
+    const std::vector<T> some = product<T>(a.view().block(1, 0, rows, k), b.view(), options);
+    const std::vector<T> same(all.begin() + n, all.begin() + (1 + rows) * n);
+    EXPECT_TRUE(same_bits(same, some)) << current_target() << " rows 1 to " << rows;
+  }
+  for (const std::int64_t columns : {1, 15, 40}) {  // a column does not depend on its neighbours either
+    const std::vector<T> some = product<T>(a.view(), b.view().block(0, 9, k, columns),
+                                           {.scale = T(0.3), .bias = bias.data() + 9, .accumulate = true});
+    for (std::int64_t i = 0; i < m; ++i) {
+      const std::vector<T> row(some.begin() + i * columns, some.begin() + (i + 1) * columns);
+      const std::vector<T> same(all.begin() + i * n + 9, all.begin() + i * n + 9 + columns);
+      EXPECT_TRUE(same_bits(row, same)) << current_target() << " columns 9 to " << 9 + columns;
+    }
+  }
+}
+
+TEST_P(GemmOnTarget, RowsDoNotDependOnOtherRowsOrColumns) {
+  for (const Layout a : {Layout::row_major, Layout::column_major}) {
+    for (const Layout b : {Layout::row_major, Layout::column_major}) {
+      expect_rows_equal_alone<float>(100, 300, 70, a, b);
+      expect_rows_equal_alone<double>(100, 300, 70, a, b);
+    }
+  }
+  expect_rows_equal_alone<float>(300, 600, 77, Layout::row_major, Layout::row_major);
+}
+
+TEST_P(GemmOnTarget, PackedEqualsPlainBitForBit) {
+  const std::vector<float> bias = numbers<float>(203, 8);
+  const GemmOptions<float> options{.scale = 0.7f, .bias = bias.data(), .accumulate = true};
+  for (const Layout layout : {Layout::row_major, Layout::column_major}) {
+    Framed<float> b(530, 203, layout, 9);
+    const PackedMatrix packed(b.view());
+    EXPECT_EQ(packed.rows(), 530);
+    EXPECT_EQ(packed.columns(), 203);
+    EXPECT_GE(packed.bytes(), 530 * 203 * 4);
+    for (const std::int64_t m : {1, 2, 3, 8, 64, 300}) {
+      Framed<float> a(m, 530, Layout::row_major, 10);
+      std::vector<float> c(static_cast<std::size_t>(m * 203), 0.5f);
+      gemm(a.view(), packed, Matrix<float>::dense(c.data(), m, 203), options);
+      EXPECT_TRUE(same_bits(c, product<float>(a.view(), b.view(), options))) << current_target() << " m " << m;
+    }
+  }
+}
+
+TEST_P(GemmOnTarget, ThreadsDoNotChangeTheResult) {
+  const int before = base::threads();
+  for (const std::int64_t m : {1, 20, 250}) {
+    Framed<float> a(m, 700, Layout::row_major, 11);
+    Framed<float> b(700, 2300, Layout::row_major, 12);
+    base::set_threads(1);
+    const std::vector<float> one = product<float>(a.view(), b.view(), {});
+    for (const int threads : {2, 5}) {
+      base::set_threads(threads);
+      EXPECT_TRUE(same_bits(one, product<float>(a.view(), b.view(), {}))) << current_target() << " m " << m;
+    }
+    EXPECT_TRUE(same_bits(one, product<float>(a.view(), b.view(), {.parallel = false})));
+  }
+  base::set_threads(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, GemmOnTarget, testing::ValuesIn(available_targets()),
+                         [](const auto& info) { return info.param; });
+
+TEST(Gemm, RefusesWrongShapesAndStrides) {
+  std::vector<float> x(1000);
+  const auto dense = [&](std::int64_t rows, std::int64_t columns) {
+    return Matrix<float>::dense(x.data(), rows, columns);
+  };
+  EXPECT_THROW(gemm<float>(dense(2, 3), dense(4, 5), dense(2, 5)), base::Error);
+  EXPECT_THROW(gemm<float>(dense(2, 3), dense(3, 5), dense(3, 5)), base::Error);
+  EXPECT_THROW(gemm<float>(dense(2, 3), dense(3, 5), dense(2, 4)), base::Error);
+  const Matrix<float> scattered{x.data(), 3, 3, 20, 2};
+  EXPECT_THROW(gemm<float>(scattered, dense(3, 3), dense(3, 3)), base::Error);
+  EXPECT_THROW(gemm<float>(dense(3, 3), scattered, dense(3, 3)), base::Error);
+  EXPECT_THROW(gemm<float>(dense(3, 3), dense(3, 3), dense(3, 3).transposed()), base::Error);
+  EXPECT_THROW(PackedMatrix{scattered}, base::Error);
+  EXPECT_THROW(gemm(dense(2, 3), PackedMatrix(dense(4, 5)), dense(2, 5)), base::Error);
+}
+
+TEST(Targets, CanBeChosenAndGivenBack) {
+  const std::vector<std::string> targets = available_targets();
+  ASSERT_FALSE(targets.empty());
+  EXPECT_EQ(current_target(), targets.front());
+  for (const std::string& target : targets) {
+    use_target(target);
+    EXPECT_EQ(current_target(), target);
+    EXPECT_EQ(available_targets(), targets);
+  }
+  use_target("");
+  EXPECT_EQ(current_target(), targets.front());
+  EXPECT_THROW(use_target("MMX"), base::Error);
+}
+
+TEST(Targets, PeakIsPlausible) {
+  const double peak = peak_gflops(1);  // a multiply-add a cycle at 0.5 GHz; two AVX-512 units at 8 GHz
+  EXPECT_GT(peak, 1);
+  EXPECT_LT(peak, 512);
+}
+
+}  // namespace
+}  // namespace zhuyi::kernels
