@@ -1,0 +1,98 @@
+#!/bin/sh
+# Speed of Zhuyi beside PyTorch (training) and CTranslate2 (translation), interleaved on this machine, with ratios.
+#
+#   bench/compare.sh [train] [translate]        both by default
+#
+# Environment (defaults in brackets):
+#   BUILD    folder of the built program [build/release]       PYTHON   a Python with bench/peers/requirements.txt; one is
+#   PRESETS  model sizes [small base]                                   made in build/peers-venv when unset
+#   ROUNDS   A B A B ... [3]                                   LENGTHS  sentence lengths [bench/lengths.txt]
+#   THREADS  [all cores]                                       OUT      the results, a JSON object a line [a temporary file]
+#   STEPS_small, STEPS_base, STEPS_big: timed training steps of each run [6, 2, 1]
+# $work and $TASKS are lists of words without spaces.
+# shellcheck disable=SC2086
+set -eu
+cd "$(dirname "$0")/.."
+
+BUILD=${BUILD:-build/release}
+PRESETS=${PRESETS:-small base}
+ROUNDS=${ROUNDS:-3}
+THREADS=${THREADS:-$(nproc)}
+LENGTHS=${LENGTHS:-bench/lengths.txt}
+OUT=${OUT:-$(mktemp --suffix=.jsonl)}
+TASKS=${*:-train translate}
+
+find_program() {  # prints the path of a benchmark of the build folder, nothing when it is not built
+  for path in "$BUILD/bench/$1" "$BUILD/$1" "$BUILD/bin/$1"; do
+    if [ -x "$path" ]; then echo "$path"; return; fi
+  done
+}
+
+if [ -z "${PYTHON:-}" ]; then
+  PYTHON=build/peers-venv/bin/python
+  if [ ! -x "$PYTHON" ]; then
+    python3 -m venv build/peers-venv
+    "$PYTHON" -m pip install --quiet --requirement bench/peers/requirements.txt
+  fi
+fi
+
+steps() {
+  case $1 in
+    small) echo "${STEPS_small:-6}" ;;
+    base) echo "${STEPS_base:-2}" ;;
+    *) echo "${STEPS_big:-1}" ;;
+  esac
+}
+
+record() {  # runs a command that prints one JSON object, keeps it and shows it
+  line=$("$@") || { echo "failed: $*" >&2; return 1; }
+  line=$(printf '%s\n' "$line" | tail -n 1)
+  printf '%s\n' "$line" >>"$OUT"
+  printf '%s  %s\n' "$(date +%H:%M:%S)" "$line"
+}
+
+: >"$OUT"
+echo "CPU: $(lscpu | sed -n 's/^Model name: *//p'), $THREADS threads; load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+lscpu | tr ' ' '\n' | grep -E '^(avx2|avx512f|avx512_vnni|avx512_bf16|amx_bf16|amx_int8)$' | tr '\n' ' '
+echo
+BENCH_OPS=$(find_program bench_ops)
+BENCH_TRAIN=$(find_program bench_train)
+BENCH_TRANSLATE=$(find_program bench_translate)
+if [ -n "$BENCH_OPS" ]; then
+  # A name that no row has: only the heading, which holds the peak of multiply-adds in registers.
+  "$BENCH_OPS" --threads "$THREADS" --only 'no such row' | head -n 1
+fi
+for program in "$BENCH_TRAIN" "$BENCH_TRANSLATE"; do
+  [ -n "$program" ] || echo "note: bench_train or bench_translate is not in $BUILD; measuring the peer alone" >&2
+done
+
+for preset in $PRESETS; do
+  round=1
+  while [ "$round" -le "$ROUNDS" ]; do
+    for task in $TASKS; do
+      common="--preset $preset --lengths $LENGTHS --threads $THREADS --json"
+      case $task in
+        train)
+          work="$common --batch-tokens 4096 --steps $(steps "$preset")"
+          [ -z "$BENCH_TRAIN" ] || record "$BENCH_TRAIN" $work
+          record "$PYTHON" bench/peers/torch_train.py $work
+          ;;
+        translate)
+          work="$common --beam 4 --batch 32 --output-length 16"
+          [ -z "$BENCH_TRANSLATE" ] || record "$BENCH_TRANSLATE" $work
+          for compute in int8 float32; do
+            # One batch on all cores, and a batch for each core: the better of the two is CTranslate2's figure.
+            record "$PYTHON" bench/peers/ct2_translate.py $work --compute "$compute" --workers 1
+            [ "$THREADS" -le 1 ] || record "$PYTHON" bench/peers/ct2_translate.py $work --compute "$compute" --workers "$THREADS"
+          done
+          ;;
+        *) echo "unknown task '$task'; expected train or translate" >&2; exit 2 ;;
+      esac
+    done
+    round=$((round + 1))
+  done
+done
+
+echo
+"$PYTHON" bench/peers/summary.py "$OUT"
+echo "load after: $(cut -d' ' -f1-3 /proc/loadavg); all results: $OUT"
