@@ -1,0 +1,224 @@
+#include "formats/safetensors.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace zhuyi::formats {
+namespace {
+
+using base::check_kind;
+using base::ErrorKind;
+using base::fail;
+using nlohmann::json;
+using tensor::DType;
+using tensor::Tensor;
+
+static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
+
+constexpr std::int64_t kLargestHeader = 100'000'000;  // the limit of the format's own library
+
+// Bytes of one number of a type, or 0 for an unknown one.
+std::int64_t bytes_of_type(const std::string& type) {
+  static const std::map<std::string, std::int64_t> sizes = {
+      {"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4}, {"I32", 4}, {"U32", 4}, {"F16", 2},
+      {"BF16", 2}, {"I16", 2}, {"U16", 2}, {"I8", 1}, {"U8", 1}, {"BOOL", 1}};
+  const auto found = sizes.find(type);
+  return found == sizes.end() ? 0 : found->second;
+}
+
+struct MappedFile {
+  std::shared_ptr<const void> owner;
+  std::span<std::byte> bytes;
+};
+
+// Maps a file copy-on-write.
+MappedFile map_file(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    const int code = errno;
+    fail(code == ENOENT ? ErrorKind::not_found : ErrorKind::system, "cannot open {}: {}", path.string(),
+         std::strerror(code));
+  }
+  struct stat status {};
+  void* memory = MAP_FAILED;
+  std::size_t size = 0;
+  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    size = static_cast<std::size_t>(status.st_size);
+    memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0);
+  }
+  ::close(descriptor);
+  check_kind(memory != MAP_FAILED, ErrorKind::bad_model, "{} is empty or not a regular file", path.string());
+  return {std::shared_ptr<const void>(memory, [size](const void* m) { ::munmap(const_cast<void*>(m), size); }),
+          {static_cast<std::byte*>(memory), size}};
+}
+
+// The numbers of a tensor, with the product checked against overflow.
+std::int64_t count_of(const std::vector<std::int64_t>& sizes) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) {
+    check_kind(size >= 0 && (size == 0 || count <= std::numeric_limits<std::int64_t>::max() / 16 / size),
+               ErrorKind::bad_model, "a size of {}", size);
+    count *= size;
+  }
+  return count;
+}
+
+// One entry of the header, checked against the data behind it.
+SafeTensor parse_entry(const std::string& name, const json& entry, std::span<std::byte> data) {
+  SafeTensor tensor;
+  tensor.type = entry.at("dtype").get<std::string>();
+  tensor.sizes = entry.at("shape").get<std::vector<std::int64_t>>();
+  const auto range = entry.at("data_offsets").get<std::vector<std::int64_t>>();
+  const std::int64_t width = bytes_of_type(tensor.type);
+  check_kind(width > 0, ErrorKind::bad_model, "tensor {} has the unknown type {}", name, tensor.type);
+  const std::int64_t bytes = count_of(tensor.sizes) * width;
+  check_kind(range.size() == 2 && range[0] >= 0 && range[0] <= range[1] &&
+                 range[1] <= static_cast<std::int64_t>(data.size()) && range[1] - range[0] == bytes,
+             ErrorKind::bad_model, "tensor {} of {} bytes lies at bytes {} of {}: the file is cut short or damaged", name,
+             bytes, fmt::join(range, " to "), data.size());
+  tensor.bytes = data.subspan(static_cast<std::size_t>(range[0]), static_cast<std::size_t>(bytes));
+  return tensor;
+}
+
+}  // namespace
+
+SafeTensorsFile::SafeTensorsFile(const std::filesystem::path& path) : path_(path) {
+  const MappedFile file = map_file(path);
+  map_ = file.owner;
+  const auto size = static_cast<std::int64_t>(file.bytes.size());
+  base::within(path.string(), [&] {
+    std::uint64_t length = 0;
+    check_kind(size >= 8, ErrorKind::bad_model, "{} bytes are no safetensors file", size);
+    std::memcpy(&length, file.bytes.data(), 8);
+    check_kind(length >= 2 && length <= static_cast<std::uint64_t>(std::min(kLargestHeader, size - 8)),
+               ErrorKind::bad_model, "not a safetensors file, or cut short: a header of {} bytes in {} bytes", length,
+               size);
+    const auto header_length = static_cast<std::size_t>(length);
+    const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()) + 8, header_length);
+    const std::span<std::byte> data = file.bytes.subspan(8 + header_length);
+    try {
+      const json header = json::parse(text);
+      check_kind(header.is_object(), ErrorKind::bad_model, "the header is no JSON object");
+      for (const auto& [name, entry] : header.items()) {
+        if (name == "__metadata__") {
+          metadata_ = entry.get<std::map<std::string, std::string>>();
+        } else {
+          tensors_.emplace(name, parse_entry(name, entry, data));
+        }
+      }
+    } catch (const json::exception& error) {
+      fail(ErrorKind::bad_model, "the header is damaged: {}", error.what());
+    }
+  });
+}
+
+const SafeTensor& SafeTensorsFile::find(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  check_kind(found != tensors_.end(), ErrorKind::bad_model, "{}: no tensor named {}", path_.string(), name);
+  return found->second;
+}
+
+Tensor SafeTensorsFile::tensor(const std::string& name) const {
+  const SafeTensor& found = find(name);
+  check_kind(found.type == "F32" || found.type == "F64", ErrorKind::bad_model, "{}: tensor {} is {}, expected F32 or F64",
+             path_.string(), name, found.type);
+  const std::int64_t columns = found.sizes.empty() ? 1 : found.sizes.back();
+  const std::int64_t count = count_of(found.sizes);
+  Tensor copy(columns == 0 ? 0 : count / columns, columns, found.type == "F32" ? DType::f32 : DType::f64);
+  tensor::visit(copy.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (copy.size() > 0) std::memcpy(copy.data<T>().data(), found.bytes.data(), found.bytes.size());
+  });
+  return copy;
+}
+
+std::vector<std::int32_t> SafeTensorsFile::integers(const std::string& name) const {
+  const SafeTensor& found = find(name);
+  check_kind(found.type == "I32" || found.type == "I64", ErrorKind::bad_model,
+             "{}: tensor {} is {}, expected I32 or I64", path_.string(), name, found.type);
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(count_of(found.sizes)));
+  if (numbers.empty()) return numbers;
+  if (found.type == "I32") {
+    std::memcpy(numbers.data(), found.bytes.data(), found.bytes.size());
+    return numbers;
+  }
+  std::vector<std::int64_t> wide(numbers.size());
+  std::memcpy(wide.data(), found.bytes.data(), found.bytes.size());
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    check_kind(wide[i] == static_cast<std::int32_t>(wide[i]), ErrorKind::bad_model, "{}: {} in tensor {} is too large",
+               path_.string(), wide[i], name);
+    numbers[i] = static_cast<std::int32_t>(wide[i]);
+  }
+  return numbers;
+}
+
+std::string SafeTensorsFile::bytes(const std::string& name) const {
+  const SafeTensor& found = find(name);
+  check_kind(found.type == "U8", ErrorKind::bad_model, "{}: tensor {} is {}, expected U8", path_.string(), name,
+             found.type);
+  return std::string(reinterpret_cast<const char*>(found.bytes.data()), found.bytes.size());
+}
+
+void SafeTensorsWriter::add(const std::string& name, const Tensor& tensor) {
+  tensor::visit(tensor.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::span<T> numbers = tensor.data<T>();
+    entries_.push_back({name,
+                        std::is_same_v<T, float> ? "F32" : "F64",
+                        {tensor.rows(), tensor.columns()},
+                        {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()},
+                        tensor});
+  });
+}
+
+void SafeTensorsWriter::add_integers(const std::string& name, std::span<const std::int32_t> numbers) {
+  entries_.push_back({name,
+                      "I32",
+                      {static_cast<std::int64_t>(numbers.size())},
+                      {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()},
+                      {}});
+}
+
+void SafeTensorsWriter::add_bytes(const std::string& name, std::string_view bytes) {
+  entries_.push_back({name, "U8", {static_cast<std::int64_t>(bytes.size())}, bytes, {}});
+}
+
+void SafeTensorsWriter::write(const std::filesystem::path& path) const {
+  // Wide types first: then every tensor lies at a multiple of its number's size.
+  std::vector<const Entry*> order;
+  for (const Entry& entry : entries_) order.push_back(&entry);
+  std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+    return bytes_of_type(a->type) > bytes_of_type(b->type);
+  });
+  json header = json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::size_t offset = 0;
+  for (const Entry* entry : order) {
+    header[entry->name] = {{"dtype", entry->type},
+                           {"shape", entry->sizes},
+                           {"data_offsets", {offset, offset + entry->bytes.size()}}};
+    offset += entry->bytes.size();
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 8 + 63) / 64 * 64 - 8, ' ');  // the data starts at a multiple of 64 bytes
+  const std::uint64_t length = text.size();
+  base::AtomicFile file(path);
+  file.write({reinterpret_cast<const char*>(&length), sizeof length});
+  file.write(text);
+  for (const Entry* entry : order) file.write(entry->bytes);
+  file.commit();
+}
+
+}  // namespace zhuyi::formats
