@@ -1,0 +1,98 @@
+#include "formats/model_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace zhuyi::formats {
+namespace {
+
+using base::check_kind;
+using base::ErrorKind;
+using tensor::Tensor;
+
+constexpr const char* kFormat = "zhuyi-1";
+constexpr const char* kProvenance = "provenance.";
+
+const std::string& metadata(const SafeTensorsFile& file, const std::string& key) {
+  const auto found = file.metadata().find(key);
+  check_kind(found != file.metadata().end(), ErrorKind::bad_model, "no '{}' in its metadata: not a Zhuyi model", key);
+  return found->second;
+}
+
+void read_parameter(const SafeTensorsFile& file, const autograd::Parameter& parameter) {
+  const Tensor value = file.tensor(parameter.name);
+  check_kind(value.dtype() == tensor::DType::f32 && value.rows() == parameter.rows && value.columns() == parameter.columns,
+             ErrorKind::bad_model, "{} is {}, the configuration asks for f32[{}, {}]", parameter.name, value.shape(),
+             parameter.rows, parameter.columns);
+  const std::span<float> numbers = value.data<float>();
+  check_kind(std::all_of(numbers.begin(), numbers.end(), [](float v) { return std::isfinite(v); }), ErrorKind::bad_model,
+             "{} holds a number that is not finite", parameter.name);
+  parameter.value.assign(value);
+}
+
+}  // namespace
+
+void add_model(SafeTensorsWriter& writer, const nn::Transformer& transformer, const text::Tokenizer& source,
+               const text::Tokenizer& target, const std::map<std::string, std::string>& provenance) {
+  writer.metadata["format"] = kFormat;
+  writer.metadata["config"] = nn::to_json(transformer.config()).dump();
+  writer.metadata["bos"] = std::to_string(transformer.bos());
+  for (const auto& [key, value] : provenance) writer.metadata[kProvenance + key] = value;
+  for (const autograd::ParameterPtr& parameter : transformer.parameters().list()) {
+    writer.add(parameter->name, parameter->value);
+  }
+  writer.add_bytes("tokenizer.source", source.serialized());
+  if (target.serialized() != source.serialized()) writer.add_bytes("tokenizer.target", target.serialized());
+}
+
+void save_model(const std::filesystem::path& path, const Model& model) {
+  SafeTensorsWriter writer;
+  add_model(writer, *model.transformer, model.source, model.target, model.provenance);
+  writer.write(path);
+}
+
+Model read_model(const SafeTensorsFile& file, const std::string& name) {
+  return base::within(name, [&] {
+    check_kind(metadata(file, "format") == kFormat, ErrorKind::bad_model, "its format is '{}', this program reads '{}'",
+               metadata(file, "format"), kFormat);
+    const auto json = nlohmann::json::parse(metadata(file, "config"), nullptr, false);
+    const nn::Config config = nn::config_from_json(json);
+    text::Tokenizer source(file.bytes("tokenizer.source"));
+    text::Tokenizer target =
+        file.contains("tokenizer.target") ? text::Tokenizer(file.bytes("tokenizer.target")) : source;
+    check_kind(source.size() == config.source_vocabulary && target.size() == config.target_vocabulary,
+               ErrorKind::bad_model, "tokenizers of {} and {} pieces, the configuration asks for {} and {}",
+               source.size(), target.size(), config.source_vocabulary, config.target_vocabulary);
+    check_kind(source.eos() >= 0 && target.eos() >= 0, ErrorKind::bad_model, "a tokenizer without an end-of-sentence piece");
+    // Sizes are checked against the file before a model of the configuration's size is made.
+    std::int64_t numbers = 0;
+    for (const auto& [tensor_name, tensor] : file.tensors()) {
+      numbers += static_cast<std::int64_t>(tensor.bytes.size()) / 4;
+    }
+    check_kind(config.d_model * (config.source_vocabulary + config.d_ff) <= numbers, ErrorKind::bad_model,
+               "{} numbers in the file are too few for the configuration", numbers);
+    std::int32_t bos = -1;
+    try {
+      bos = std::stoi(metadata(file, "bos"));
+    } catch (const std::exception&) {
+    }
+    check_kind(bos >= 0 && bos < config.target_vocabulary, ErrorKind::bad_model, "its start token is '{}'",
+               metadata(file, "bos"));
+    Model model{std::make_unique<nn::Transformer>(config, bos, 0), std::move(source), std::move(target), {}};
+    for (const autograd::ParameterPtr& parameter : model.transformer->parameters().list()) {
+      read_parameter(file, *parameter);
+    }
+    const std::string prefix = kProvenance;
+    for (const auto& [key, value] : file.metadata()) {
+      if (key.starts_with(prefix)) model.provenance[key.substr(prefix.size())] = value;
+    }
+    return model;
+  });
+}
+
+Model load_model(const std::filesystem::path& path) { return read_model(SafeTensorsFile(path), path.string()); }
+
+}  // namespace zhuyi::formats
