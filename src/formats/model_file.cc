@@ -22,6 +22,13 @@ const std::string& metadata(const SafeTensorsFile& file, const std::string& key)
   return found->second;
 }
 
+// A lower bound of a model's parameters: the embedding, and the matrices of the layers.
+std::int64_t least_numbers(const nn::Config& config) {
+  const std::int64_t projections = 2 * config.d_model * config.heads * (config.key_width() + config.value_width());
+  const std::int64_t layer = projections + 2 * config.d_model * config.d_ff;
+  return config.target_vocabulary * config.d_model + (config.encoder_layers + config.decoder_layers) * layer;
+}
+
 void read_parameter(const SafeTensorsFile& file, const autograd::Parameter& parameter) {
   const Tensor value = file.tensor(parameter.name);
   check_kind(value.dtype() == tensor::DType::f32 && value.rows() == parameter.rows && value.columns() == parameter.columns,
@@ -72,7 +79,7 @@ Model read_model(const SafeTensorsFile& file, const std::string& name) {
     for (const auto& [tensor_name, tensor] : file.tensors()) {
       numbers += static_cast<std::int64_t>(tensor.bytes.size()) / 4;
     }
-    check_kind(config.d_model * (config.source_vocabulary + config.d_ff) <= numbers, ErrorKind::bad_model,
+    check_kind(least_numbers(config) <= numbers, ErrorKind::bad_model,
                "{} numbers in the file are too few for the configuration", numbers);
     std::int32_t bos = -1;
     try {
