@@ -33,9 +33,13 @@ def fill_sizes(arguments):
 
 def read_lengths(path):
     """[(source length, target length)], the end token included."""
-    pairs = [tuple(map(int, line.split())) for line in path.read_text().splitlines() if line.strip()]
+    expected = f"{path}: expected lines of two positive numbers, source_length target_length"
+    try:
+        pairs = [tuple(map(int, line.split())) for line in path.read_text().splitlines() if line.strip()]
+    except ValueError as error:
+        raise SystemExit(f"{expected}; {error}") from None
     if not pairs or any(len(pair) != 2 or min(pair) < 1 for pair in pairs):
-        raise SystemExit(f"{path}: expected lines of two positive numbers, source_length target_length")
+        raise SystemExit(expected)
     return pairs
 
 
