@@ -1,26 +1,322 @@
 #include "kernels/attention.h"
 
-#include "kernels/reference.h"
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "kernels/gemm.h"
+#include "kernels/serial.h"
 
 namespace zhuyi::kernels {
+namespace {
+
+// Queries whose weights are in memory at a time when nobody keeps them.
+constexpr std::int64_t kQueries = 64;
+// Multiply-adds that make a piece of work worth a thread's while.
+constexpr std::int64_t kWork = 65536;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+template <class T>
+void check_inputs(const AttentionInputs<T>& in, const AttentionMap& map) {
+  base::check(in.heads >= 1 && in.q.columns % in.heads == 0 && in.v.columns % in.heads == 0,
+              "attention: {} heads do not divide queries of {} columns and values of {}", in.heads, in.q.columns,
+              in.v.columns);
+  base::check(in.q.columns == in.k.columns && in.q.columns >= 1, "attention: queries have {} columns, keys {}",
+              in.q.columns, in.k.columns);
+  base::check(in.k.rows == in.v.rows, "attention: {} keys, {} values; each key needs one value", in.k.rows, in.v.rows);
+  base::check(in.q.column_stride == 1 && in.k.column_stride == 1 && in.v.column_stride == 1,
+              "attention: rows must be without gaps; column strides are {}, {}, {}", in.q.column_stride,
+              in.k.column_stride, in.v.column_stride);
+  base::check(in.dropout.rate >= 0 && in.dropout.rate < 1, "attention: dropout rate {}; it must be in [0, 1)",
+              in.dropout.rate);
+  base::check(in.similarity.kind != Similarity::gaussian || in.similarity.bandwidth > 0,
+              "attention: bandwidth {}; it must be positive", in.similarity.bandwidth);
+  base::check(!map.causal || map.key_rows.empty(),
+              "attention: a causal map with key_rows; leave the later keys out of the blocks instead");
+  const std::int64_t keys = map.key_rows.empty() ? in.k.rows : static_cast<std::int64_t>(map.key_rows.size());
+  for (const AttentionBlock& block : map.blocks) {
+    base::check(0 <= block.query_begin && block.query_begin <= block.query_end && block.query_end <= in.q.rows,
+                "attention: a block with queries [{}, {}) of {}", block.query_begin, block.query_end, in.q.rows);
+    base::check(0 <= block.key_begin && block.key_begin < block.key_end && block.key_end <= keys,
+                "attention: a block with keys [{}, {}) of {}; it must have at least one", block.key_begin,
+                block.key_end, keys);
+    base::check(!map.causal || block.query_end - block.query_begin == block.key_end - block.key_begin,
+                "attention: a causal block with {} queries and {} keys; they must be equally many",
+                block.query_end - block.query_begin, block.key_end - block.key_begin);
+  }
+  for (const std::int32_t row : map.key_rows) {
+    base::check(row >= 0 && row < in.k.rows, "attention: key row {} of {}", row, in.k.rows);
+  }
+}
+
+// One block and head: what it reads, and where its weights stand among all.
+template <class T>
+struct Head {
+  ConstMatrix<T> q;  // [queries, d_k]
+  ConstMatrix<T> k;  // [keys, d_k]; with key_rows all rows of k
+  ConstMatrix<T> v;  // [keys, d_v]; likewise
+  std::int64_t keys;
+  std::int64_t place;  // of the first weight
+  std::int64_t k_column;
+  std::int64_t v_column;
+  const AttentionBlock* block;
+};
+
+template <class T>
+Head<T> head_of(const AttentionInputs<T>& in, const AttentionMap& map, const AttentionBlock& block, std::int64_t head,
+                std::int64_t block_place) {
+  const std::int64_t d_k = in.q.columns / in.heads;
+  const std::int64_t d_v = in.v.columns / in.heads;
+  const std::int64_t queries = block.query_end - block.query_begin;
+  const std::int64_t keys = block.key_end - block.key_begin;
+  const bool direct = map.key_rows.empty();
+  const std::int64_t first = direct ? block.key_begin : 0;
+  const std::int64_t rows = direct ? keys : in.k.rows;
+  return {.q = in.q.block(block.query_begin, head * d_k, queries, d_k),
+          .k = in.k.block(first, head * d_k, rows, d_k),
+          .v = in.v.block(first, head * d_v, rows, d_v),
+          .keys = keys,
+          .place = block_place + head * queries * keys,
+          .k_column = head * d_k,
+          .v_column = head * d_v,
+          .block = &block};
+}
+
+// For each block, the offset of its weights; and in the end how many there are.
+std::vector<std::int64_t> weight_places(const AttentionMap& map, std::int64_t heads) {
+  std::vector<std::int64_t> places{0};
+  for (const AttentionBlock& block : map.blocks) {
+    const std::int64_t count = (block.query_end - block.query_begin) * (block.key_end - block.key_begin);
+    places.push_back(places.back() + heads * count);
+  }
+  return places;
+}
+
+// What multiplies q.k in the exponent.
+template <class T>
+T product_scale(const SimilarityOptions& similarity, std::int64_t d_k) {
+  switch (similarity.kind) {
+    case Similarity::scaled_dot:
+      return static_cast<T>(1 / std::sqrt(static_cast<double>(d_k)));
+    case Similarity::dot:
+      return 1;
+    case Similarity::gaussian:
+      return static_cast<T>(1 / (similarity.bandwidth * similarity.bandwidth));
+  }
+  return 1;
+}
+
+// weights [queries, keys] = the normalised similarities of queries [begin, end) of the head.
+//
+// -|q - k|^2 / (2 b^2) = q.k / b^2 - |k|^2 / (2 b^2) - |q|^2 / (2 b^2), and the last term, the same for all keys of a
+// query, goes away in the softmax.
+template <class T>
+void compute_weights(const AttentionInputs<T>& in, bool causal, const Head<T>& head, std::int64_t begin,
+                     Matrix<T> weights) {
+  const T scale = product_scale<T>(in.similarity, head.q.columns);
+  gemm<T>(head.q.block(begin, 0, weights.rows, head.q.columns), head.k.transposed(), weights,
+          {.scale = scale, .parallel = false});
+  if (in.similarity.kind == Similarity::gaussian) {
+    for (std::int64_t j = 0; j < head.keys; ++j) {
+      T square = 0;
+      for (std::int64_t c = 0; c < head.k.columns; ++c) square += head.k(j, c) * head.k(j, c);
+      for (std::int64_t i = 0; i < weights.rows; ++i) weights(i, j) -= scale / 2 * square;
+    }
+  }
+  for (std::int64_t i = 0; i < weights.rows; ++i) {
+    const std::int64_t seen = causal ? begin + i + 1 : head.keys;
+    softmax_kernels<T>().softmax(weights.row(i), seen);
+    std::fill(weights.row(i) + seen, weights.row(i) + head.keys, T{0});
+  }
+}
+
+// The weights with dropout: themselves when there is none, else in `scratch`.
+template <class T>
+const T* dropped_weights(const Dropout& dropout, std::int64_t place, const T* weights, std::int64_t count,
+                         std::vector<T>& scratch) {
+  if (dropout.rate == 0) return weights;
+  scratch.resize(at(count));
+  vector_kernels<T>().dropout(dropout, place, weights, scratch.data(), count);
+  return scratch.data();
+}
+
+// Memory of one thread, used from head to head.
+template <class T>
+struct Scratch {
+  std::vector<T> weights;
+  std::vector<T> dropped;
+};
+
+template <class T>
+void forward_direct(const AttentionInputs<T>& in, bool causal, const Head<T>& head, Matrix<T> out, T* kept,
+                    Scratch<T>& scratch) {
+  const std::int64_t step = kept ? head.q.rows : std::min(kQueries, head.q.rows);
+  if (!kept) scratch.weights.resize(at(step * head.keys));
+  for (std::int64_t begin = 0; begin < head.q.rows; begin += step) {
+    const std::int64_t rows = std::min(step, head.q.rows - begin);
+    T* weights = kept ? kept : scratch.weights.data();
+    compute_weights(in, causal, head, begin, Matrix<T>::dense(weights, rows, head.keys));
+    const T* dropped =
+        dropped_weights(in.dropout, head.place + begin * head.keys, weights, rows * head.keys, scratch.dropped);
+    gemm<T>(ConstMatrix<T>::dense(dropped, rows, head.keys), head.v, out.block(begin, 0, rows, out.columns),
+            {.parallel = false});
+  }
+}
+
+template <class T>
+void forward_lookup(const AttentionInputs<T>& in, const AttentionMap& map, const Head<T>& head, Matrix<T> out, T* kept,
+                    Scratch<T>& scratch) {
+  const std::int64_t count = head.q.rows * head.keys;
+  if (!kept) scratch.weights.resize(at(count));
+  T* weights = kept ? kept : scratch.weights.data();
+  const bool distance = in.similarity.kind == Similarity::gaussian;
+  const T scale = product_scale<T>(in.similarity, head.q.columns);
+  const Lookup<T> lookup{head.q, head.k, head.v, map.key_rows.data() + head.block->key_begin, head.keys};
+  lookup_kernels<T>().scores(lookup, distance ? -scale / 2 : scale, distance, weights);
+  for (std::int64_t i = 0; i < head.q.rows; ++i) softmax_kernels<T>().softmax(weights + i * head.keys, head.keys);
+  lookup_kernels<T>().mix(lookup, dropped_weights(in.dropout, head.place, weights, count, scratch.dropped), out);
+}
+
+// Heads of blocks that make a piece of work.
+template <class T>
+std::int64_t items_per_piece(const AttentionInputs<T>& in, const std::vector<std::int64_t>& places) {
+  const std::int64_t items = static_cast<std::int64_t>(places.size() - 1) * in.heads;
+  const std::int64_t work = places.back() * (in.q.columns + in.v.columns) / in.heads / std::max<std::int64_t>(items, 1);
+  return std::max<std::int64_t>(1, kWork / std::max<std::int64_t>(work, 1));
+}
+
+// Gradients of one head, given the weights' gradient in `scratch.weights`.
+template <class T>
+struct HeadGradients {
+  ConstMatrix<T> dout;
+  Matrix<T> dq;
+  Matrix<T> dk;
+  Matrix<T> dv;
+};
+
+template <class T>
+void backward_head(const AttentionInputs<T>& in, const Head<T>& head, const T* weights,
+                   const HeadGradients<T>& gradients, Scratch<T>& scratch) {
+  const std::int64_t queries = head.q.rows;
+  const std::int64_t count = queries * head.keys;
+  const T* dropped = dropped_weights(in.dropout, head.place, weights, count, scratch.dropped);
+  // dv [keys, d_v] += dropped^T [keys, queries] dout [queries, d_v]
+  gemm<T>(ConstMatrix<T>::dense(dropped, queries, head.keys).transposed(), gradients.dout, gradients.dv,
+          {.accumulate = true, .parallel = false});
+  scratch.weights.resize(at(count));
+  const Matrix<T> dscores = Matrix<T>::dense(scratch.weights.data(), queries, head.keys);
+  // dweights [queries, keys] = dout [queries, d_v] v^T [d_v, keys]
+  gemm<T>(gradients.dout, head.v.transposed(), dscores, {.parallel = false});
+  if (in.dropout.rate > 0) {
+    vector_kernels<T>().dropout(in.dropout, head.place, dscores.data, dscores.data, count);
+  }
+  for (std::int64_t i = 0; i < queries; ++i) {
+    softmax_kernels<T>().softmax_backward(weights + i * head.keys, dscores.row(i), head.keys);
+  }
+  const T scale = product_scale<T>(in.similarity, head.q.columns);
+  const GemmOptions<T> options{.scale = scale, .accumulate = true, .parallel = false};
+  // dq [queries, d_k] += scale dscores [queries, keys] k [keys, d_k]. Gaussian: the exact (k - q) needs no term for q,
+  // because every row of dscores sums to zero.
+  gemm<T>(dscores, head.k, gradients.dq, options);
+  // dk [keys, d_k] += scale dscores^T [keys, queries] q [queries, d_k]
+  gemm<T>(ConstMatrix<T>(dscores).transposed(), head.q, gradients.dk, options);
+  if (in.similarity.kind != Similarity::gaussian) return;
+  // Gaussian: (q - k) in place of q.
+  for (std::int64_t j = 0; j < head.keys; ++j) {
+    T sum = 0;
+    for (std::int64_t i = 0; i < queries; ++i) sum += dscores(i, j);
+    vector_kernels<T>().add_scaled(-scale * sum, head.k.row(j), gradients.dk.row(j), head.k.columns);
+  }
+}
+
+// Whether every block's keys come after those of the blocks before, so that no two share one.
+bool keys_apart(const AttentionMap& map) {
+  for (std::size_t i = 1; i < map.blocks.size(); ++i) {
+    if (map.blocks[i].key_begin < map.blocks[i - 1].key_end) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 std::int64_t attention_weight_count(const AttentionMap& map, std::int64_t heads) {
-  std::int64_t count = 0;
-  for (const AttentionBlock& block : map.blocks) {
-    count += heads * (block.query_end - block.query_begin) * (block.key_end - block.key_begin);
-  }
-  return count;
+  return weight_places(map, heads).back();
 }
 
 template <class T>
 void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights) {
-  return reference::attention(inputs, map, out, weights);
+  check_inputs(inputs, map);
+  base::check(out.rows == inputs.q.rows && out.columns == inputs.v.columns && out.column_stride == 1,
+              "attention: out is [{}, {}]; expected [{}, {}] without gaps in its rows", out.rows, out.columns,
+              inputs.q.rows, inputs.v.columns);
+  const std::vector<std::int64_t> places = weight_places(map, inputs.heads);
+  base::check(weights.empty() || weights.size() == at(places.back()), "attention: room for {} weights; there are {}",
+              weights.size(), places.back());
+  const std::int64_t items = static_cast<std::int64_t>(map.blocks.size()) * inputs.heads;
+  base::parallel_for(items, items_per_piece(inputs, places), [&](std::int64_t begin, std::int64_t end) {
+    Scratch<T> scratch;
+    for (std::int64_t item = begin; item < end; ++item) {
+      const std::size_t b = at(item / inputs.heads);
+      const Head<T> head = head_of(inputs, map, map.blocks[b], item % inputs.heads, places[b]);
+      const Matrix<T> target = out.block(head.block->query_begin, head.v_column, head.q.rows, head.v.columns);
+      T* kept = weights.empty() ? nullptr : weights.data() + head.place;
+      if (map.key_rows.empty()) {
+        forward_direct(inputs, map.causal, head, target, kept, scratch);
+      } else {
+        forward_lookup(inputs, map, head, target, kept, scratch);
+      }
+    }
+  });
 }
 
+// Blocks with keys of their own run on all threads at once; if two share keys, only heads do, and the blocks of a head
+// add to dk and dv in their order.
 template <class T>
 void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& map, std::span<const T> weights,
                         ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
-  return reference::attention_backward(inputs, map, weights, dout, dq, dk, dv);
+  check_inputs(inputs, map);
+  base::check(map.key_rows.empty(), "attention_backward: a map with key_rows; there is no backward for it");
+  const std::vector<std::int64_t> places = weight_places(map, inputs.heads);
+  base::check(weights.size() == at(places.back()), "attention_backward: {} weights; forward gave {}", weights.size(),
+              places.back());
+  const auto same = [](const ConstMatrix<T>& a, const ConstMatrix<T>& b) {
+    return a.rows == b.rows && a.columns == b.columns && b.column_stride == 1;
+  };
+  base::check(same(inputs.q, dq) && same(inputs.k, dk) && same(inputs.v, dv) && dout.rows == dq.rows &&
+                  dout.columns == dv.columns && dout.column_stride == 1,
+              "attention_backward: gradients must have the shapes of q, k, v and out, and rows without gaps");
+  const auto backward_item = [&](std::size_t b, std::int64_t h, Scratch<T>& scratch) {
+    const Head<T> head = head_of(inputs, map, map.blocks[b], h, places[b]);
+    const AttentionBlock& block = map.blocks[b];
+    const std::int64_t d_k = head.q.columns;
+    const std::int64_t d_v = head.v.columns;
+    backward_head(inputs, head, weights.data() + head.place,
+                  {dout.block(block.query_begin, head.v_column, head.q.rows, d_v),
+                   dq.block(block.query_begin, head.k_column, head.q.rows, d_k),
+                   dk.block(block.key_begin, head.k_column, head.keys, d_k),
+                   dv.block(block.key_begin, head.v_column, head.keys, d_v)},
+                  scratch);
+  };
+  const std::int64_t blocks = static_cast<std::int64_t>(map.blocks.size());
+  if (keys_apart(map)) {
+    base::parallel_for(blocks * inputs.heads, items_per_piece(inputs, places),
+                       [&](std::int64_t begin, std::int64_t end) {
+                         Scratch<T> scratch;
+                         for (std::int64_t item = begin; item < end; ++item) {
+                           backward_item(at(item / inputs.heads), item % inputs.heads, scratch);
+                         }
+                       });
+    return;
+  }
+  base::parallel_for(inputs.heads, 1, [&](std::int64_t begin, std::int64_t end) {
+    Scratch<T> scratch;
+    for (std::int64_t h = begin; h < end; ++h) {
+      for (std::size_t b = 0; b < map.blocks.size(); ++b) backward_item(b, h, scratch);
+    }
+  });
 }
 
 template void attention(const AttentionInputs<float>&, const AttentionMap&, Matrix<float>, std::span<float>);
@@ -29,5 +325,4 @@ template void attention_backward(const AttentionInputs<float>&, const AttentionM
                                  ConstMatrix<float>, Matrix<float>, Matrix<float>, Matrix<float>);
 template void attention_backward(const AttentionInputs<double>&, const AttentionMap&, std::span<const double>,
                                  ConstMatrix<double>, Matrix<double>, Matrix<double>, Matrix<double>);
-
 }  // namespace zhuyi::kernels
