@@ -1,0 +1,87 @@
+#include "data/batcher.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace zhuyi::data {
+namespace {
+
+// Lengths 1 to 40, the target a little different.
+std::vector<PairLength> some_lengths() {
+  std::vector<PairLength> lengths;
+  for (std::int64_t i = 0; i < 1000; ++i) lengths.push_back({1 + i * 37 % 40, 1 + (i * 37 % 40 + i % 3)});
+  return lengths;
+}
+
+std::vector<std::int64_t> flattened(const std::vector<std::vector<std::int64_t>>& batches) {
+  std::vector<std::int64_t> all;
+  for (const auto& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
+  return all;
+}
+
+TEST(Batcher, EveryPairOnceWithinTheBudget) {
+  const std::vector<PairLength> lengths = some_lengths();
+  for (const std::int64_t pool : {1, 4, 1000}) {
+    const auto batches = plan_epoch(lengths, {.tokens = 256, .pool = pool, .seed = 3}, 5);
+    for (const auto& batch : batches) {
+      std::int64_t source = 0;
+      std::int64_t target = 0;
+      for (const std::int64_t pair : batch) {
+        source += lengths[static_cast<std::size_t>(pair)].source;
+        target += lengths[static_cast<std::size_t>(pair)].target;
+      }
+      EXPECT_LE(source, 256);
+      EXPECT_LE(target, 256);
+      EXPECT_FALSE(batch.empty());
+    }
+    std::vector<std::int64_t> all = flattened(batches);
+    std::sort(all.begin(), all.end());
+    ASSERT_EQ(all.size(), lengths.size());
+    for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], static_cast<std::int64_t>(i));
+  }
+}
+
+TEST(Batcher, OrderIsAFunctionOfSeedAndEpoch) {
+  const std::vector<PairLength> lengths = some_lengths();
+  const BatcherOptions options{.tokens = 200, .pool = 8, .seed = 7};
+  EXPECT_EQ(plan_epoch(lengths, options, 2), plan_epoch(lengths, options, 2));
+  EXPECT_NE(flattened(plan_epoch(lengths, options, 2)), flattened(plan_epoch(lengths, options, 3)));
+  EXPECT_NE(flattened(plan_epoch(lengths, options, 2)),
+            flattened(plan_epoch(lengths, {.tokens = 200, .pool = 8, .seed = 8}, 2)));
+}
+
+// With one pool for all, lengths in a batch differ by little: 40 lengths over about 80 batches.
+TEST(Batcher, SimilarLengthsStandTogether) {
+  const std::vector<PairLength> lengths = some_lengths();
+  const auto spread = [&](std::int64_t pool) {
+    std::int64_t most = 0;
+    for (const auto& batch : plan_epoch(lengths, {.tokens = 256, .pool = pool, .seed = 1}, 0)) {
+      for (const std::int64_t a : batch) {
+        for (const std::int64_t b : batch) {
+          most = std::max(most, std::abs(lengths[static_cast<std::size_t>(a)].target -
+                                         lengths[static_cast<std::size_t>(b)].target));
+        }
+      }
+    }
+    return most;
+  };
+  EXPECT_GT(spread(1), 30);
+  EXPECT_LT(spread(1000), 12);
+}
+
+TEST(Batcher, APairLongerThanTheBudgetStandsAlone) {
+  const std::vector<PairLength> lengths = {{5, 5}, {500, 3}, {5, 5}};
+  const auto batches = plan_epoch(lengths, {.tokens = 100, .pool = 1, .seed = 1}, 0);
+  for (const auto& batch : batches) {
+    const bool holds_it = std::find(batch.begin(), batch.end(), 1) != batch.end();
+    if (holds_it) {
+      EXPECT_EQ(batch.size(), 1u);
+    }
+  }
+  EXPECT_EQ(flattened(batches).size(), 3u);
+}
+
+}  // namespace
+}  // namespace zhuyi::data
