@@ -15,7 +15,7 @@ enum class Tokenization {
   character,      // "char": each character apart
   international,  // "intl": Unicode punctuation and symbols apart, numbers whole (mteval-v14, NIST); characters newer
                   // than ICU's Unicode tables are neither, as in a sacreBLEU over tables of the same age
-  none,  // "none": at spaces only, for text that has been tokenised already
+  none,           // "none": at spaces only, for text that has been tokenised already
 };
 
 // The version that signatures end with ("version:zhuyi-0.1.0", where sacreBLEU names its own). It is raised whenever a
