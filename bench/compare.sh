@@ -46,7 +46,8 @@ steps() {
 
 record() {  # runs a command that prints one JSON object, keeps it and shows it
   line=$("$@") || { echo "failed: $*" >&2; return 1; }
-  line=$(printf '%s\n' "$line" | tail -n 1)
+  # What the object itself says comes later, and so wins.
+  line=$(printf '%s\n' "$line" | tail -n 1 | sed "s/^{/{\"program\": \"zhuyi\", \"preset\": \"$preset\", \"precision\": \"f32\", /")
   printf '%s\n' "$line" >>"$OUT"
   printf '%s  %s\n' "$(date +%H:%M:%S)" "$line"
 }

@@ -102,8 +102,10 @@ def padded_batches(pairs, tokens, vocabulary):
         place, end = torch.arange(max(lengths)), torch.tensor(lengths)[:, None]
         return ids.masked_fill(place == end - 1, EOS).masked_fill(place >= end, PADDING)
 
-    result = []
-    for batch in batches_of(pairs, tokens):
+    batches, result = batches_of(pairs, tokens), []
+    if len(batches) > 1 and sum(t for _, t in batches[-1]) < tokens:
+        batches.pop()  # a step of another size would blur the figure
+    for batch in batches:
         source, target = rows([s for s, _ in batch]), rows([t for _, t in batch])
         result.append((source, torch.cat([torch.full((len(batch), 1), BOS), target[:, :-1]], 1), target))
     return result
@@ -116,6 +118,7 @@ def main():
     parser.add_argument("--steps", type=int, default=12, help="timed steps")
     parser.add_argument("--warmup", type=int, default=1, help="steps before the clock starts")
     parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--clip", type=float, default=1.0, help="largest norm of the gradient; 0: any")
     parser.add_argument("--untied", action="store_true", help="three embedding matrices instead of one")
     parser.add_argument("--pre-norm", action="store_true")
     parser.add_argument("--bf16", action="store_true", help="products in bfloat16 (autocast)")
@@ -133,12 +136,14 @@ def main():
         with torch.autocast("cpu", torch.bfloat16, enabled=a.bf16):
             loss = model.loss(*batch)
         loss.backward()
+        if a.clip:
+            nn.utils.clip_grad_norm_(model.parameters(), a.clip)
         optimiser.step()
         return loss.item()
 
     for i in range(a.warmup):
         step(batches[i % len(batches)])
-    chosen = [batches[i % len(batches)] for i in range(a.steps)]
+    chosen = [batches[(a.warmup + i) % len(batches)] for i in range(a.steps)]
     start = time.perf_counter()
     for batch in chosen:
         loss = step(batch)
