@@ -1,0 +1,81 @@
+#include "infer/transformer_scorer.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/parallel.h"
+#include "kernels/rows.h"
+
+namespace zhuyi::infer {
+namespace {
+
+nn::DecoderState start(const nn::Transformer& model, std::span<const std::vector<std::int32_t>> sources) {
+  nn::Tokens tokens;
+  for (const std::vector<std::int32_t>& source : sources) tokens.append(source);
+  autograd::Run run;
+  return model.start(model.encode(tokens, run));
+}
+
+// Indices of the sources, longest first, cut into batches.
+std::vector<std::vector<std::size_t>> batches_of(std::span<const std::vector<std::int32_t>> sources,
+                                                 const BatchLimits& limits) {
+  std::vector<std::size_t> order(sources.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return sources[a].size() > sources[b].size(); });
+  std::vector<std::vector<std::size_t>> batches;
+  std::int64_t tokens = 0;
+  for (const std::size_t i : order) {
+    const auto length = static_cast<std::int64_t>(sources[i].size());
+    if (batches.empty() || static_cast<std::int64_t>(batches.back().size()) >= limits.sentences ||
+        tokens + length > limits.source_tokens) {
+      batches.emplace_back();
+      tokens = 0;
+    }
+    batches.back().push_back(i);
+    tokens += length;
+  }
+  return batches;
+}
+
+}  // namespace
+
+TransformerScorer::TransformerScorer(const nn::Transformer& model, std::span<const std::vector<std::int32_t>> sources)
+    : model_(model), state_(start(model, sources)) {}
+
+kernels::ConstMatrix<float> TransformerScorer::step(std::span<const HypothesisStep> live) {
+  std::vector<std::int32_t> tokens;
+  std::vector<nn::Continuation> hypotheses;
+  for (const HypothesisStep& hypothesis : live) {
+    tokens.push_back(hypothesis.token);
+    hypotheses.push_back({hypothesis.sentence, hypothesis.parent});
+  }
+  logits_ = model_.step(tokens, hypotheses, state_);
+  kernels::log_softmax<float>(logits_.matrix<float>());
+  return logits_.matrix<float>();
+}
+
+std::vector<std::vector<Hypothesis>> translate_tokens(const nn::Transformer& model,
+                                                      std::span<const std::vector<std::int32_t>> sources,
+                                                      const SearchOptions& options, const BatchLimits& limits) {
+  base::check(limits.sentences >= 1 && limits.source_tokens >= 1, "translate: batches of {} sentences and {} tokens",
+              limits.sentences, limits.source_tokens);
+  const std::vector<std::vector<std::size_t>> batches = batches_of(sources, limits);
+  std::vector<std::vector<Hypothesis>> results(sources.size());
+  base::parallel_for(static_cast<std::int64_t>(batches.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
+      std::vector<std::vector<std::int32_t>> batch;
+      std::vector<std::int64_t> lengths;
+      for (const std::size_t i : batches[b]) {
+        batch.push_back(sources[i]);
+        lengths.push_back(static_cast<std::int64_t>(sources[i].size()));
+      }
+      TransformerScorer scorer(model, batch);
+      std::vector<std::vector<Hypothesis>> found = beam_search(scorer, lengths, options);
+      for (std::size_t i = 0; i < batch.size(); ++i) results[batches[b][i]] = std::move(found[i]);
+    }
+  });
+  return results;
+}
+
+}  // namespace zhuyi::infer

@@ -1,0 +1,45 @@
+#pragma once
+// A corpus as ids, in one block of memory, and batches of it for the model.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/batcher.h"
+#include "data/pair.h"
+#include "nn/transformer.h"
+#include "text/tokenizer.h"
+
+namespace zhuyi::train {
+
+// Pairs of sentences as ids, each side ended by eos.
+class EncodedCorpus {
+ public:
+  // Encodes the pairs in parallel. Pairs with more than `max_tokens` on a side are left out and counted; 0: no limit.
+  EncodedCorpus(std::span<const data::SentencePair> pairs, const text::Tokenizer& source, const text::Tokenizer& target,
+                std::int64_t max_tokens);
+
+  std::int64_t size() const { return static_cast<std::int64_t>(lengths_.size()); }
+  std::int64_t left_out() const { return left_out_; }
+  std::int64_t target_tokens() const { return target_tokens_; }
+  std::span<const data::PairLength> lengths() const { return lengths_; }
+  std::span<const std::int32_t> source(std::int64_t pair) const;
+  std::span<const std::int32_t> target(std::int64_t pair) const;
+  // Which pair of the input the i-th one is.
+  std::int64_t index(std::int64_t pair) const { return index_[static_cast<std::size_t>(pair)]; }
+
+  nn::Batch batch(std::span<const std::int64_t> pairs) const;
+
+  // A number that changes when any id does (FNV-1a), to tell whether a run continues on the same data.
+  std::uint64_t fingerprint() const;
+
+ private:
+  std::vector<std::int32_t> ids_;         // source of pair 0, target of pair 0, source of pair 1, ...
+  std::vector<std::int64_t> offsets_;     // where each pair begins
+  std::vector<data::PairLength> lengths_;
+  std::vector<std::int64_t> index_;
+  std::int64_t left_out_ = 0;
+  std::int64_t target_tokens_ = 0;
+};
+
+}  // namespace zhuyi::train

@@ -1,0 +1,80 @@
+#pragma once
+// The training loop (paper, section 5): batches, steps, validation, checkpoints; an observer hears of the progress.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/batcher.h"
+#include "formats/model_file.h"
+#include "optim/adam.h"
+#include "optim/schedule.h"
+#include "train/encoded_corpus.h"
+#include "train/validator.h"
+
+namespace zhuyi::train {
+
+// How long to train: until the first limit that is set is reached. 0: no such limit.
+struct Budget {
+  double minutes = 0;  // of training in all, earlier runs of the same directory counted in
+  std::int64_t steps = 0;
+  std::int64_t epochs = 0;
+};
+
+struct TrainOptions {
+  std::filesystem::path directory;  // of the run: checkpoint, metrics, model
+  data::BatcherOptions batches;
+  std::int64_t accumulate = 1;  // batches whose gradients make one step
+  optim::AdamOptions adam;
+  optim::Schedule schedule;
+  double clip = 1;  // largest norm of the gradient of the mean token loss; 0: no limit
+  std::uint64_t seed = 1;
+  Budget budget;
+  double validate_minutes = 2;      // time between validations; each saves a checkpoint
+  std::int64_t validate_steps = 0;  // steps between validations, instead of the time
+  std::int64_t keep = 4;            // snapshots kept, whose mean is tried at the end
+  std::int64_t report_steps = 10;   // steps between lines of metrics
+};
+
+// The last steps.
+struct StepReport {
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;          // complete ones
+  double loss = 0;                 // smoothed cross-entropy per target token, mean since the last report
+  double nll = 0;                  // plain
+  double rate = 0;                 // learning rate
+  double gradient_norm = 0;        // of the last step, before clipping
+  double tokens_per_second = 0;    // target tokens
+  double progress = 0;             // 0 to 1
+  double seconds = 0;              // of training in all
+  double seconds_left = 0;         // an estimate
+  std::int64_t target_tokens = 0;  // seen in all
+};
+
+// Hears of the progress, and may ask to stop.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void resumed(const StepReport& /*where*/) {}
+  virtual void stepped(const StepReport& /*report*/) {}
+  virtual void validated(const StepReport& /*where*/, const Validation& /*result*/, bool /*best*/) {}
+  virtual void averaged(std::int64_t /*snapshots*/, const Validation& /*result*/, bool /*best*/) {}
+  virtual bool stop_requested() { return false; }
+};
+
+struct TrainResult {
+  bool interrupted = false;
+  std::int64_t steps = 0;
+  Validation best;
+};
+
+// Trains `model` in options.directory, which must exist; continues from the checkpoint there if there is one. With a limit in
+// steps or epochs a run that was stopped and continued gives bit for bit what an uninterrupted one gives (same CPU, same number
+// of threads). Leaves checkpoint.safetensors, snapshot-STEP.safetensors, metrics.jsonl and model.safetensors (the best by
+// validation loss, the mean of the last snapshots tried too). Throws bad_model for a checkpoint of other data or another
+// configuration, system when the disk is full; then the last checkpoint is intact.
+TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
+                  const TrainOptions& options, Observer& observer);
+
+}  // namespace zhuyi::train
