@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,11 @@ struct Shape {
   bool parallel = true;
 };
 
-std::vector<Shape> shapes() {
+// `tokens`: the rows of a training batch.
+std::vector<Shape> shapes(std::int64_t tokens) {
   std::vector<Shape> list;
   for (const std::int64_t k : {256, 512, 1024, 2048}) {
-    for (const std::int64_t n : {256, 512, 1024, 2048}) list.push_back({"forward", 4096, k, n});
+    for (const std::int64_t n : {256, 512, 1024, 2048}) list.push_back({"forward", tokens, k, n});
   }
   for (const std::int64_t d : {256, 512}) {
     for (const std::int64_t vocabulary : {8000, 32000}) {
@@ -39,12 +41,12 @@ std::vector<Shape> shapes() {
     }
   }
   for (const std::int64_t d : {256, 512}) {
-    list.push_back({"dX = dY W^T", 4096, d, d, false, true});
-    list.push_back({"dX = dY W^T", 4096, 4 * d, d, false, true});
-    list.push_back({"dX = dY W^T", 4096, d, 4 * d, false, true});
-    list.push_back({"dW += X^T dY", d, 4096, d, true, false, false, true});
-    list.push_back({"dW += X^T dY", d, 4096, 4 * d, true, false, false, true});
-    list.push_back({"dW += X^T dY", 4 * d, 4096, d, true, false, false, true});
+    list.push_back({"dX = dY W^T", tokens, d, d, false, true});
+    list.push_back({"dX = dY W^T", tokens, 4 * d, d, false, true});
+    list.push_back({"dX = dY W^T", tokens, d, 4 * d, false, true});
+    list.push_back({"dW += X^T dY", d, tokens, d, true, false, false, true});
+    list.push_back({"dW += X^T dY", d, tokens, 4 * d, true, false, false, true});
+    list.push_back({"dW += X^T dY", 4 * d, tokens, d, true, false, false, true});
   }
   for (const std::int64_t m : {1, 2, 4, 8, 16, 32, 64})
     list.push_back({"decode, packed", m, 512, 512, false, false, true});
@@ -62,28 +64,39 @@ std::vector<float> numbers(std::int64_t count) {
   return result;
 }
 
-// Seconds of one call: the best of several runs of at least a few milliseconds, about `budget` seconds together.
+// What one call takes: by the clock on the wall, and by the time that this process had a core (all threads together).
+// The two differ where other programs run beside it.
+struct Seconds {
+  double wall = 1e30;
+  double core = 1e30;
+};
+
+// The best of several runs of at least a few milliseconds, about `budget` seconds together.
 template <class Body>
-double best_seconds(double budget, const Body& body) {
+Seconds best_seconds(double budget, const Body& body) {
   using Clock = std::chrono::steady_clock;
-  const auto seconds_of = [&](std::int64_t calls) {
+  Seconds best;
+  double spent = 0;
+  const auto run = [&](std::int64_t calls) {
+    const std::clock_t core = std::clock();
     const auto start = Clock::now();
     for (std::int64_t call = 0; call < calls; ++call) body();
-    return std::chrono::duration<double>(Clock::now() - start).count();
+    const double wall = std::chrono::duration<double>(Clock::now() - start).count();
+    const double core_seconds = static_cast<double>(std::clock() - core) / CLOCKS_PER_SEC;
+    best.wall = std::min(best.wall, wall / static_cast<double>(calls));
+    best.core = std::min(best.core, core_seconds / static_cast<double>(calls));
+    spent += wall;
+    return wall;
   };
-  seconds_of(1);
+  run(1);
   std::int64_t calls = 1;
-  double last = seconds_of(calls);
-  while (last < 2e-3) last = seconds_of(calls *= 2);
-  double best = last / static_cast<double>(calls);
-  for (double spent = last; spent < budget; spent += last) {
-    last = seconds_of(calls);
-    best = std::min(best, last / static_cast<double>(calls));
-  }
+  while (run(calls) < 2e-3) calls *= 2;
+  best = {};
+  for (spent = 0; spent < budget;) run(calls);
   return best;
 }
 
-double measure(const Shape& shape, double budget) {
+Seconds measure(const Shape& shape, double budget) {
   const std::vector<float> a = numbers(shape.m * shape.k);
   const std::vector<float> b = numbers(shape.k * shape.n);
   std::vector<float> c(static_cast<std::size_t>(shape.m * shape.n));
@@ -107,10 +120,12 @@ int main(int argc, char** argv) {
   CLI::App app("Speed of the matrix products in GFLOP/s, and the share of what the registers can do.");
   int threads = base::threads();
   double budget = 0.3;
+  std::int64_t tokens = 4096;
   std::string only;
   std::string target;
   app.add_option("--threads", threads, "threads")->check(CLI::PositiveNumber);
   app.add_option("--seconds", budget, "seconds for each row");
+  app.add_option("--tokens", tokens, "rows of a training batch")->check(CLI::PositiveNumber);
   app.add_option("--only", only, "rows whose name contains this");
   app.add_option("--target", target, "instruction set: AVX3, AVX2 or SSE2 (default: the best)");
   CLI11_PARSE(app, argc, argv);
@@ -120,15 +135,19 @@ int main(int argc, char** argv) {
   const double together = kernels::peak_gflops(threads);
   fmt::print("{}, {} threads: peak {:.1f} GFLOP/s; one thread {:.1f}\n", kernels::current_target(), threads, together,
              alone);
-  fmt::print("{:<22}{:>6}{:>6}{:>7}{:>11}{:>10}{:>8}\n", "product", "m", "k", "n", "usec", "GFLOP/s", "share");
-  for (const Shape& shape : shapes()) {
+  fmt::print("Share: of that peak. Core share: the same by the time that this program had the cores.\n");
+  fmt::print("{:<22}{:>6}{:>6}{:>7}{:>11}{:>10}{:>8}{:>12}\n", "product", "m", "k", "n", "usec", "GFLOP/s", "share",
+             "core share");
+  for (const Shape& shape : shapes(tokens)) {
     if (shape.name.find(only) == std::string::npos) continue;
-    const double seconds = measure(shape, budget);
-    const double speed = 2 * static_cast<double>(shape.m * shape.k * shape.n) / seconds / 1e9;
-    // The clock and the neighbours change, so the peak is taken again beside each row.
-    const double peak = std::max(kernels::peak_gflops(shape.parallel ? threads : 1), 1.0);
-    fmt::print("{:<22}{:>6}{:>6}{:>7}{:>11.1f}{:>10.1f}{:>7.0f}%\n", shape.name, shape.m, shape.k, shape.n,
-               seconds * 1e6, speed, 100 * speed / peak);
+    const Seconds seconds = measure(shape, budget);
+    const double work = 2 * static_cast<double>(shape.m * shape.k * shape.n) / 1e9;
+    // The clock rate changes, so the peak of one thread is taken again beside each row.
+    const double now = std::max(alone, kernels::peak_gflops(1));
+    const double peak = shape.parallel ? std::max(together, now) : now;
+    fmt::print("{:<22}{:>6}{:>6}{:>7}{:>11.1f}{:>10.1f}{:>7.0f}%{:>11.0f}%\n", shape.name, shape.m, shape.k, shape.n,
+               seconds.wall * 1e6, work / seconds.wall, 100 * work / seconds.wall / peak,
+               100 * work / seconds.core / now);
     std::fflush(stdout);
   }
 }

@@ -68,12 +68,9 @@ void pack_all(const GemmKernels<T>& kernels, ConstMatrix<T> b, T* data, bool par
   for_each_item(parallel, groups * divide_up(b.rows, kBlockDepth), [&](std::int64_t item) {
     const std::int64_t begin = item / groups * kBlockDepth;
     const std::int64_t depth = std::min(kBlockDepth, b.rows - begin);
-    const std::int64_t first = item % groups * kGroup;
-    for (std::int64_t panel = first; panel < std::min(panels, first + kGroup); ++panel) {
-      const std::int64_t column = panel * kColumns;
-      const std::int64_t width = std::min(kColumns, b.columns - column);
-      kernels.pack(b.block(begin, column, depth, width), data + kColumns * (begin * panels + panel * depth));
-    }
+    const std::int64_t panel = item % groups * kGroup;
+    const std::int64_t width = std::min(kGroup * kColumns, b.columns - panel * kColumns);
+    kernels.pack(b.block(begin, panel * kColumns, depth, width), data + kColumns * (begin * panels + panel * depth));
   });
 }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <utility>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/gemm_tile.h"
 
@@ -93,7 +94,21 @@ void multiply_block(const Source<T>& source, const Target<T>& target) {
 
 #else
 
-// The sums of one row are finished and stored, `lanes` numbers at a time, the last ones with a mask.
+// The sums of one row are finished and stored.
+template <int kVectors, class D, class V, class T>
+HWY_INLINE void store_full_row(D d, const V* sums, const Target<T>& target, std::int64_t row) {
+  constexpr int kLanes = HWY_MAX_BYTES / static_cast<int>(sizeof(T));
+  const auto scale = hn::Set(d, target.scale);
+  T* c = target.c.row(row);
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) {
+    auto start = target.accumulate ? hn::LoadU(d, c + v * kLanes) : hn::Zero(d);
+    if (target.bias != nullptr) start = hn::Add(start, hn::LoadU(d, target.bias + v * kLanes));
+    hn::StoreU(hn::MulAdd(scale, sums[v], start), d, c + v * kLanes);
+  }
+}
+
+// The same where c ends within the panels: whole vectors, then a part of one.
 template <class D, class V, class T>
 HWY_INLINE void store_row(D d, const V* sums, int vectors, const Target<T>& target, std::int64_t row) {
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -129,6 +144,13 @@ void multiply_block(const Source<T>& source, const Target<T>& target) {
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
   }
+  // c is needed only after the loop, and by then it shall have come from memory.
+  const std::int64_t end = std::min<std::int64_t>(target.c.columns, kVectors * kLanes);
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+    for (std::int64_t j = 0; j < end; j += kPanelColumns<T>) hwy::Prefetch(target.c.row(i) + j);
+    hwy::Prefetch(target.c.row(i) + end - 1);
+  }
   const T* HWY_RESTRICT a = source.a;
   const T* HWY_RESTRICT b = source.b;
   const std::int64_t b_row = source.b_row;
@@ -148,8 +170,13 @@ void multiply_block(const Source<T>& source, const Target<T>& target) {
     ++a;
     b += b_row;
   }
+  if (target.c.columns == kVectors * kLanes) {
 #pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) store_row(d, sums[i], kVectors, target, i);
+    for (int i = 0; i < kRows; ++i) store_full_row<kVectors>(d, sums[i], target, i);
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) store_row(d, sums[i], kVectors, target, i);
+  }
 }
 
 #endif
@@ -214,17 +241,27 @@ void transpose(const T* from, std::int64_t from_stride, std::int64_t rows, std::
   }
 }
 
-// Copies b [depth, at most kPanelColumns] into a panel, filled up with zeros.
+// Copies b [depth, columns] into panels, one after the other, the last one filled up with zeros.
 template <class T>
-void pack_panel(ConstMatrix<T> b, T* panel) {
+void pack_panels(ConstMatrix<T> b, T* panels) {
   constexpr std::int64_t kColumns = kPanelColumns<T>;
-  if (b.columns < kColumns) std::fill_n(panel, b.rows * kColumns, T{0});
+  const std::int64_t full = b.columns / kColumns;
+  const std::int64_t rest = b.columns % kColumns;
+  T* last = panels + full * kColumns * b.rows;
+  if (rest > 0) std::fill_n(last, kColumns * b.rows, T{0});
   if (b.column_stride != 1) {
-    transpose(b.data, b.column_stride, b.columns, b.rows, panel, kColumns);
-  } else if (b.columns == kColumns) {
-    for (std::int64_t k = 0; k < b.rows; ++k) std::memcpy(panel + k * kColumns, b.row(k), kColumns * sizeof(T));
-  } else {
-    for (std::int64_t k = 0; k < b.rows; ++k) std::copy_n(b.row(k), b.columns, panel + k * kColumns);
+    for (std::int64_t column = 0; column < b.columns; column += kColumns) {
+      const std::int64_t width = std::min(kColumns, b.columns - column);
+      transpose(b.data + column * b.column_stride, b.column_stride, width, b.rows, panels + column * b.rows, kColumns);
+    }
+    return;
+  }
+  for (std::int64_t k = 0; k < b.rows; ++k) {
+    const T* row = b.row(k);
+    for (std::int64_t panel = 0; panel < full; ++panel) {
+      std::memcpy(panels + (panel * b.rows + k) * kColumns, row + panel * kColumns, kColumns * sizeof(T));
+    }
+    std::copy_n(row + full * kColumns, rest, last + k * kColumns);
   }
 }
 
@@ -269,10 +306,7 @@ Source<T> find_panels(const GemmTile<T>& tile, std::int64_t begin, std::int64_t 
   if (tile.c.rows <= kStripRows && b.column_stride == 1 && width == panels * kColumns) {
     return {nullptr, b.data, b.row_stride, kColumns, depth};
   }
-  for (std::int64_t panel = 0; panel < panels; ++panel) {
-    const std::int64_t first = panel * kColumns;
-    pack_panel(b.block(0, first, depth, std::min(kColumns, width - first)), scratch + first * depth);
-  }
+  pack_panels(b, scratch);
   return {nullptr, scratch, kColumns, depth * kColumns, depth};
 }
 
@@ -305,8 +339,8 @@ void compute_tile(const GemmTile<T>& tile) {
 }
 
 // NOLINTNEXTLINE: one of several definitions, one for each instruction set
-GemmKernels<float> float_kernels() { return {kTileRows, compute_tile<float>, pack_panel<float>}; }
-GemmKernels<double> double_kernels() { return {kTileRows, compute_tile<double>, pack_panel<double>}; }
+GemmKernels<float> float_kernels() { return {kTileRows, compute_tile<float>, pack_panels<float>}; }
+GemmKernels<double> double_kernels() { return {kTileRows, compute_tile<double>, pack_panels<double>}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace zhuyi::kernels

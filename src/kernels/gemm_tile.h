@@ -49,9 +49,9 @@ struct GemmTile {
 // The code of one instruction set.
 template <class T>
 struct GemmKernels {
-  std::int64_t tile_rows;                    // the largest number of rows of a tile
-  void (*compute)(const GemmTile<T>& tile);  // one thread, no allocation
-  void (*pack)(ConstMatrix<T> b, T* panel);  // b [at most kBlockDepth, at most kPanelColumns] -> one panel
+  std::int64_t tile_rows;                     // the largest number of rows of a tile
+  void (*compute)(const GemmTile<T>& tile);   // one thread, no allocation
+  void (*pack)(ConstMatrix<T> b, T* panels);  // b [at most kBlockDepth, columns] -> panels
 };
 
 }  // namespace zhuyi::kernels
