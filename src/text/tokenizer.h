@@ -71,14 +71,14 @@ enum class TokenizerType { unigram, bpe };
 // What to train. Models have the ids unk 0, bos 1 (the start token), eos 2, and no padding.
 struct TokenizerTraining {
   TokenizerType type = TokenizerType::unigram;
-  std::int64_t size = 8000;               // pieces in all: special, byte and user-defined ones included
-  bool size_is_limit = false;             // true: fewer pieces are fine where the text is too small for `size`
-  bool byte_fallback = true;              // 256 byte pieces, for characters the vocabulary lacks
-  bool split_digits = true;               // every digit 0-9 is its own piece, so that numbers are copied digit by digit
-  double character_coverage = 0.9999;     // share of the text's characters that are pieces of their own, in (0, 1]
-  std::vector<std::string> user_defined;  // pieces never split, such as "<br>"; without white space or U+2581
-  std::int64_t max_sentences = 0;         // train on so many sentences, evenly spread over the text; 0: all
-  int threads = 4;                        // part of the result: sums are ordered by it. More than the cores is fine
+  std::int64_t size = 8000;            // pieces in all: special, byte and user-defined ones included
+  bool size_is_limit = false;          // true: fewer pieces are fine where the text is too small for `size`
+  bool byte_fallback = true;           // 256 byte pieces, for characters the vocabulary lacks
+  bool split_digits = true;            // every digit 0-9 is its own piece, so that numbers are copied digit by digit
+  double character_coverage = 0.9999;  // share of the text's characters that are their own pieces, 0.98 to 1
+  std::vector<std::string> user_defined = {};  // pieces never split, such as "<br>"; without white space or U+2581
+  std::int64_t max_sentences = 0;              // train on so many sentences, evenly spread over the text; 0: all
+  int threads = 4;  // part of the result: sums are ordered by it. More than the cores is fine
 };
 
 // Trains a tokenizer and gives its model bytes, the same for the same input on every run. Normalisation is nfc() here

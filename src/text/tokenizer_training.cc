@@ -75,8 +75,8 @@ std::string quoted_list(const std::vector<std::string>& items) {
 void check_options(const TokenizerTraining& options) {
   base::check(options.size >= 3 && options.size <= 1'000'000, "tokenizer: size {}, expected 3 to 1000000",
               options.size);
-  base::check(options.character_coverage > 0 && options.character_coverage <= 1,
-              "tokenizer: character coverage {}, expected above 0 and at most 1", options.character_coverage);
+  base::check(options.character_coverage >= 0.98 && options.character_coverage <= 1,
+              "tokenizer: character coverage {}, expected 0.98 to 1", options.character_coverage);
   base::check(options.threads >= 1 && options.threads <= 1024, "tokenizer: {} threads, expected 1 to 1024",
               options.threads);
   base::check(options.max_sentences >= 0, "tokenizer: at most {} sentences, expected 0 (all) or more",
