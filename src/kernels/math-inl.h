@@ -71,9 +71,10 @@ struct Normal {
   V integral;
 };
 
-// Phi(-t) = e^(-t^2/2) g(t) for t >= 0, with g a polynomial of s = 1 / (1 + t/4) fitted (least squares, weighted to
-// even out the relative error) to the scaled complementary error function: relative error 8e-9 before rounding, 5e-7
-// after, in the tail as well. f64 takes erfc lane by lane.
+// f32: for |x| < 1, Phi(x) = 1/2 + x p(x^2); beyond, Phi(-t) = e^(-t^2/2) g(1 / (1 + t/4)), where g stands for the
+// scaled complementary error function and keeps the tail's relative precision. Polynomials by least squares, weighted
+// to even out the relative error (below 1e-8); with rounding, the error is below 1e-7 absolute and 1.5e-6 relative
+// for x > -8. f64: erfc, lane by lane.
 template <class D, class V>
 HWY_INLINE Normal<V> normal(D d, V x) {
   const V bell = exponential(d, hn::Mul(hn::Mul(x, x), hn::Set(d, hn::TFromD<D>(-0.5))));
@@ -90,7 +91,15 @@ HWY_INLINE Normal<V> normal(D d, V x) {
     g = hn::MulAdd(g, s, hn::Set(d, 0.09949259778F));
     g = hn::MulAdd(g, s, hn::Set(d, 0.09974790145F));
     const V tail = hn::Mul(bell, hn::Mul(g, s));
-    return {bell, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail))};
+    const V outside = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail));
+    const V u = hn::Mul(x, x);
+    V p = hn::MulAdd(hn::Set(d, -7.654222200e-6F), u, hn::Set(d, 1.134864069e-4F));
+    p = hn::MulAdd(p, u, hn::Set(d, -1.186329973e-3F));
+    p = hn::MulAdd(p, u, hn::Set(d, 9.973323421e-3F));
+    p = hn::MulAdd(p, u, hn::Set(d, -6.649035992e-2F));
+    p = hn::MulAdd(p, u, hn::Set(d, 3.989422801e-1F));
+    const V inside = hn::MulAdd(p, x, hn::Set(d, 0.5F));
+    return {bell, hn::IfThenElse(hn::Lt(hn::Abs(x), one), inside, outside)};
   } else {
     HWY_ALIGN double lanes[hn::MaxLanes(D())];
     hn::Store(x, d, lanes);

@@ -142,8 +142,9 @@ void scatter_add_rows(ConstMatrix<T> x, std::span<const std::int32_t> rows, T fa
   check_table<T>("scatter_add_rows", table, rows, x);
   const std::int64_t grain = std::max(kColumns, rows_per_piece(x.rows) / kColumns * kColumns);
   base::parallel_for(x.columns, grain, [&](std::int64_t begin, std::int64_t end) {
+    const VectorKernels<T>& kernels = vector_kernels<T>();
     for (std::int64_t i = 0; i < x.rows; ++i) {
-      vector_kernels<T>().add_scaled(factor, x.row(i) + begin, table.row(rows[at(i)]) + begin, end - begin);
+      kernels.add_scaled(factor, x.row(i) + begin, table.row(rows[at(i)]) + begin, end - begin);
     }
   });
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.h"
@@ -107,22 +109,22 @@ HWY_INLINE V mix32_lanes(D d, V x) {
   return hn::Xor(x, hn::ShiftRight<16>(x));
 }
 
-// All bits set in the lanes of the elements low, low + 1, ... that are dropped: mask.h on vectors.
+// All bits set in the lanes of the elements that are dropped, given the low halves of their numbers: mask.h on vectors.
 template <class D>
-HWY_INLINE hn::Vec<D> dropped_lanes(D d, const MaskKey& key, std::uint32_t low) {
-  auto x = hn::Xor(hn::Iota(d, low), hn::Set(d, key.first));
-  x = mix32_lanes(d, hn::Xor(mix32_lanes(d, x), hn::Set(d, key.second)));
-  return hn::VecFromMask(d, hn::Lt(x, hn::Set(d, key.threshold)));
+HWY_INLINE hn::Vec<D> dropped_lanes(D d, const MaskKey& key, hn::Vec<D> low) {
+  const auto x = mix32_lanes(d, hn::Xor(low, hn::Set(d, key.first)));
+  const auto hash = mix32_lanes(d, hn::Xor(x, hn::Set(d, key.second)));
+  return hn::VecFromMask(d, hn::Lt(hash, hn::Set(d, key.threshold)));
 }
 
 // The same as a mask over lanes of type float or double.
-template <class D>
-HWY_INLINE hn::Mask<D> dropped(D d, const MaskKey& key, std::uint32_t low) {
+template <class D, class Low>
+HWY_INLINE hn::Mask<D> dropped(D d, const MaskKey& key, Low low) {
+  const hn::Rebind<std::uint32_t, D> narrow;
+  const auto bits = hn::BitCast(hn::RebindToSigned<decltype(narrow)>(), dropped_lanes(narrow, key, low));
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    return hn::MaskFromVec(hn::BitCast(d, dropped_lanes(hn::RebindToUnsigned<D>(), key, low)));
+    return hn::MaskFromVec(hn::BitCast(d, bits));
   } else {
-    const hn::Rebind<std::uint32_t, D> narrow;
-    const auto bits = hn::BitCast(hn::RebindToSigned<decltype(narrow)>(), dropped_lanes(narrow, key, low));
     return hn::MaskFromVec(hn::BitCast(d, hn::PromoteTo(hn::RebindToSigned<D>(), bits)));
   }
 }
@@ -131,12 +133,16 @@ HWY_INLINE hn::Mask<D> dropped(D d, const MaskKey& key, std::uint32_t low) {
 template <class T, class Body>
 HWY_INLINE void for_masked_lanes(const Dropout& dropout, std::int64_t first, std::int64_t n, const Body& body) {
   const hn::ScalableTag<T> d;
+  const hn::Rebind<std::uint32_t, decltype(d)> narrow;
+  // Highway's Iota passes through memory, so it stands outside the loop.
+  const auto lane = hn::Iota(narrow, 0);
   for (std::int64_t begin = 0; begin < n;) {
     const std::int64_t place = first + begin;
     const std::int64_t end = std::min(n, begin + ((std::int64_t{1} << 32) - (place & 0xffffffff)));
     const MaskKey key = mask_key(dropout, place);
     for_lanes(d, end - begin, [&](auto access, std::int64_t i) HWY_ATTR {
-      body(access, begin + i, dropped(d, key, static_cast<std::uint32_t>(place + i)));
+      const auto low = hn::Add(lane, hn::Set(narrow, static_cast<std::uint32_t>(place + i)));
+      body(access, begin + i, dropped(d, key, low));
     });
     begin = end;
   }
