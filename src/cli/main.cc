@@ -29,6 +29,7 @@ struct CommandEntry {
 
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> list = {
+      {"attention", "the idea in one line: a lookup that weighs", cli::attention_command},
   };
   return list;
 }
