@@ -1,0 +1,12 @@
+#pragma once
+// Ctrl-C and SIGTERM as a wish to stop, asked for at places where stopping loses nothing.
+
+namespace zhuyi::cli {
+
+// From now on SIGINT and SIGTERM only note the wish; a second one ends the program at once with exit code 130.
+void catch_interrupts();
+
+// Whether one has come since catch_interrupts().
+bool interrupted();
+
+}  // namespace zhuyi::cli
