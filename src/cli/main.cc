@@ -30,6 +30,10 @@ struct CommandEntry {
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> list = {
       {"attention", "the idea in one line: a lookup that weighs", cli::attention_command},
+      {"corpus", "read parallel text, clean it, write one pair a line", cli::corpus_command},
+      {"evaluate", "BLEU and chrF of translations against references", cli::evaluate_command},
+      {"tokenizer", "train a SentencePiece tokenizer, encode and decode with it", cli::tokenizer_command},
+      {"train", "train a model on a corpus, or continue a run", cli::train_command},
   };
   return list;
 }

@@ -1,0 +1,76 @@
+#include "cli/training_observer.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <string>
+
+#include "cli/interrupt.h"
+
+namespace zhuyi::cli {
+namespace {
+
+constexpr std::chrono::seconds kLineEvery{20};
+constexpr std::chrono::milliseconds kBarEvery{200};
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds);
+  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string text_of(const train::StepReport& r) {
+  return fmt::format("step {} epoch {} loss {:.3f} nll {:.3f} {:.0f} tokens/s rate {:.2e} left {}", r.step, r.epoch, r.loss,
+                     r.nll, r.tokens_per_second, r.rate, time_text(r.seconds_left));
+}
+
+std::string bar(double progress) {
+  constexpr int kWidth = 24;
+  const int filled = static_cast<int>(progress * kWidth);
+  return fmt::format("[{:=<{}}{: <{}}] {:3.0f}%", "", filled, "", kWidth - filled, progress * 100);
+}
+
+}  // namespace
+
+void TrainingObserver::resumed(const train::StepReport& where) {
+  std::cerr << fmt::format("continuing at step {}, after {} of training\n", where.step, time_text(where.seconds));
+}
+
+void TrainingObserver::stepped(const train::StepReport& report) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_line_ < (terminal_ ? std::chrono::duration_cast<std::chrono::milliseconds>(kBarEvery)
+                                    : std::chrono::duration_cast<std::chrono::milliseconds>(kLineEvery))) {
+    return;
+  }
+  last_line_ = now;
+  if (terminal_) {
+    std::cerr << "\r\033[K" << bar(report.progress) << " " << text_of(report) << std::flush;
+    bar_shown_ = true;
+  } else {
+    std::cerr << text_of(report) << std::endl;
+  }
+}
+
+void TrainingObserver::validated(const train::StepReport& where, const train::Validation& result, bool best) {
+  finish();
+  std::cerr << fmt::format("{} step {} validation nll {:.4f}", time_text(where.seconds), where.step, result.nll);
+  if (result.translated > 0) {
+    std::cerr << fmt::format(" BLEU {:.1f} chrF {:.1f} (greedy, {} sentences)", result.bleu, result.chrf,
+                             result.translated);
+  }
+  std::cerr << (best ? " best so far" : "") << std::endl;
+}
+
+void TrainingObserver::averaged(std::int64_t snapshots, const train::Validation& result, bool best) {
+  std::cerr << fmt::format("mean of the last {} snapshots: validation nll {:.4f} BLEU {:.1f} chrF {:.1f}{}\n", snapshots,
+                           result.nll, result.bleu, result.chrf, best ? ", kept as the model" : "");
+}
+
+bool TrainingObserver::stop_requested() { return interrupted(); }
+
+void TrainingObserver::finish() {
+  if (bar_shown_) std::cerr << "\n";
+  bar_shown_ = false;
+}
+
+}  // namespace zhuyi::cli

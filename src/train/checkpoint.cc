@@ -1,0 +1,95 @@
+#include "train/checkpoint.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace zhuyi::train {
+
+using base::check_kind;
+using base::ErrorKind;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kProgress = "progress";
+constexpr const char* kMoment1 = "adam.moment1";
+constexpr const char* kMoment2 = "adam.moment2";
+
+json to_json(const Progress& p, std::int64_t adam_steps) {
+  return {{"step", p.step},
+          {"epoch", p.epoch},
+          {"batch", p.batch},
+          {"target_tokens", p.target_tokens},
+          {"seconds", p.seconds},
+          {"validated_seconds", p.validated_seconds},
+          {"window", {p.window.loss, p.window.nll, p.window.target_tokens, p.window.seconds}},
+          {"best_nll", p.best_nll},
+          {"metrics_bytes", p.metrics_bytes},
+          {"snapshots", p.snapshots},
+          {"data", p.data},
+          {"options", p.options},
+          {"adam_steps", adam_steps}};
+}
+
+Progress progress_from(const json& in) {
+  Progress p;
+  in.at("step").get_to(p.step);
+  in.at("epoch").get_to(p.epoch);
+  in.at("batch").get_to(p.batch);
+  in.at("target_tokens").get_to(p.target_tokens);
+  in.at("seconds").get_to(p.seconds);
+  in.at("validated_seconds").get_to(p.validated_seconds);
+  const json& window = in.at("window");
+  p.window = {window.at(0), window.at(1), window.at(2), window.at(3)};
+  in.at("best_nll").get_to(p.best_nll);
+  in.at("metrics_bytes").get_to(p.metrics_bytes);
+  in.at("snapshots").get_to(p.snapshots);
+  in.at("data").get_to(p.data);
+  in.at("options").get_to(p.options);
+  return p;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Adam& adam,
+                     const Progress& progress) {
+  formats::SafeTensorsWriter writer;
+  formats::add_model(writer, *model.transformer, model.source, model.target, model.provenance);
+  writer.add(kMoment1, adam.moment1());
+  writer.add(kMoment2, adam.moment2());
+  writer.metadata[kProgress] = to_json(progress, adam.steps()).dump();
+  writer.write(path);
+}
+
+Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Adam& adam) {
+  const formats::SafeTensorsFile file(path);
+  formats::Model saved = formats::read_model(file, path.string());
+  return base::within(path.string(), [&] {
+    check_kind(nn::to_json(saved.transformer->config()) == nn::to_json(model.transformer->config()),
+               ErrorKind::bad_model, "it was made with another model configuration: {}, now {}",
+               nn::to_json(saved.transformer->config()).dump(), nn::to_json(model.transformer->config()).dump());
+    check_kind(saved.source.serialized() == model.source.serialized() &&
+                   saved.target.serialized() == model.target.serialized(),
+               ErrorKind::bad_model, "it was made with another tokenizer");
+    const auto found = file.metadata().find(kProgress);
+    check_kind(found != file.metadata().end(), ErrorKind::bad_model, "a model, but no checkpoint of a run");
+    const tensor::Tensor moment1 = file.tensor(kMoment1);
+    const tensor::Tensor moment2 = file.tensor(kMoment2);
+    const std::int64_t size = adam.moment1().size();
+    check_kind(moment1.size() == size && moment2.size() == size, ErrorKind::bad_model,
+               "moments of {} and {} numbers, expected {}", moment1.size(), moment2.size(), size);
+    try {
+      const json progress = json::parse(found->second);
+      const Progress restored = progress_from(progress);
+      adam.restore(moment1, moment2, progress.at("adam_steps").get<std::int64_t>());
+      model.transformer->parameters().flat().assign(saved.transformer->parameters().flat());
+      model.provenance = saved.provenance;
+      return restored;
+    } catch (const json::exception& error) {
+      base::fail(ErrorKind::bad_model, "its progress is damaged: {}", error.what());
+    }
+  });
+}
+
+}  // namespace zhuyi::train

@@ -1,0 +1,47 @@
+#pragma once
+// Everything that a run needs to go on as if it had never stopped, in one file.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/model_file.h"
+#include "optim/adam.h"
+
+namespace zhuyi::train {
+
+// Sums over the steps since the last line of metrics.
+struct Window {
+  double loss = 0;
+  double nll = 0;
+  std::int64_t target_tokens = 0;
+  double seconds = 0;
+};
+
+// Where a run stands, beside weights and moments.
+struct Progress {
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  std::int64_t batch = 0;  // next batch of the epoch
+  std::int64_t target_tokens = 0;
+  double seconds = 0;
+  double validated_seconds = 0;    // when the last validation was
+  Window window;
+  double best_nll = 0;             // of the model file; 0: none yet
+  std::int64_t metrics_bytes = 0;  // length of metrics.jsonl
+  std::vector<std::int64_t> snapshots;  // steps of the snapshot files
+  std::uint64_t data = 0;          // fingerprint of the training data
+  std::string options;             // what must not change in a run, as text
+};
+
+// Writes weights, moments and progress in one step. Throws system; then the file before is intact.
+void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Adam& adam,
+                     const Progress& progress);
+
+// Restores what save_checkpoint wrote into a model and an optimiser of the same configuration. Throws bad_model when the file is
+// damaged or of another configuration.
+Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Adam& adam);
+
+}  // namespace zhuyi::train
