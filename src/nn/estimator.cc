@@ -36,8 +36,13 @@ Estimate estimate(const Tensor& queries, const Tensor& keys, const Tensor& value
                   const kernels::SimilarityOptions& similarity) {
   base::check(queries.dtype() == DType::f64 && keys.dtype() == DType::f64 && values.dtype() == DType::f64,
               "estimate: queries {}, keys {}, values {}; expected f64", queries.shape(), keys.shape(), values.shape());
+  base::check(queries.columns() == keys.columns() && keys.rows() == values.rows(),
+              "estimate: queries {}, keys {}, values {}; queries must be as wide as keys, and each key needs one value",
+              queries.shape(), keys.shape(), values.shape());
   base::check(queries.rows() > 0 && keys.rows() > 0, "estimate: {} queries and {} keys; expected at least one of each",
               queries.rows(), keys.rows());
+  base::check(all_finite(queries) && all_finite(keys) && all_finite(values),
+              "estimate: a number that is infinite or not a number; expected finite ones");
   // The Gaussian sees differences only, and the kernel multiplies them out. Measured from the first key, large keys
   // that lie close together (years, temperatures in kelvin) keep all their digits.
   const bool differences = similarity.kind == kernels::Similarity::gaussian;
