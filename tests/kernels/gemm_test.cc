@@ -296,8 +296,9 @@ TEST(Targets, CanBeChosenAndGivenBack) {
 }
 
 TEST(Targets, PeakIsPlausible) {
-  const double peak = peak_gflops(1);  // a multiply-add a cycle at 0.5 GHz; two AVX-512 units at 8 GHz
-  EXPECT_GT(peak, 1);
+  // From a build without optimisation on a busy machine to two AVX-512 units at 8 GHz.
+  const double peak = peak_gflops(1);
+  EXPECT_GT(peak, 0.02);
   EXPECT_LT(peak, 512);
 }
 
