@@ -200,7 +200,7 @@ void print_text(const AttentionCommandOptions& options, const Table& table, cons
     };
     line("f(q), the weighted mean", text_of(estimate.values, query));
     if (table.keys.rows() > 2) line("mean of the two nearest", text_of(means.nearest_two, 0));
-    line(fmt::format("mean of all {}", table.keys.rows()), text_of(means.all, 0));
+    if (table.keys.rows() > 1) line(fmt::format("mean of all {}", table.keys.rows()), text_of(means.all, 0));
   }
 }
 

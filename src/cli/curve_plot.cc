@@ -70,10 +70,11 @@ double tick_step(double range) {
   return 10 * power;
 }
 
-// The axis over [low, high], a little more when both are one number, its ends at `share` of the range further out.
+// The axis over [low, high], more when both are one number, its ends at `share` of the range further out.
 Axis axis_over(double low, double high, double share, double from, double to) {
-  const double least = std::max(1e-9, 1e-6 * std::max(std::abs(low), std::abs(high)));
-  const double range = std::max(high - low, least);
+  const double size = std::max(std::abs(low), std::abs(high));
+  // A flat curve, up to rounding, gets a range of its own size, not one of its last digits.
+  const double range = high - low > 1e-6 * size ? high - low : std::max(size, 1e-6);
   base::check(std::isfinite(range), "plot: numbers from {} to {} are too far apart to draw", low, high);
   const double middle = (low + high) / 2;
   const double half = range * (0.5 + share);
@@ -136,16 +137,18 @@ constexpr const char* kRing =
     "stroke-width=\"2\"/>\n";
 
 void draw_points(const CurvePlot& plot, const Axis& x, const Axis& y, Output out) {
+  // The numbers first, so that they hide no point; a white outline keeps them readable over a curve.
+  for (const PlotPoint& point : plot.marks.points) {
+    fmt::format_to(out,
+                   "<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"13\" text-anchor=\"end\" stroke=\"#ffffff\" "
+                   "stroke-width=\"4\" paint-order=\"stroke\">({:.5g}, {:.5g})</text>\n",
+                   x.place(point.x) - 10, y.place(point.y) - 9, point.x, point.y);
+  }
   for (const PlotPoint& point : plot.data.points) {
     fmt::format_to(out, fmt::runtime(kDot), "data", x.place(point.x), y.place(point.y));
   }
   for (const PlotPoint& point : plot.marks.points) {
     fmt::format_to(out, fmt::runtime(kRing), "mark", x.place(point.x), y.place(point.y));
-    // A white outline keeps the numbers readable over a curve.
-    fmt::format_to(out,
-                   "<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"13\" text-anchor=\"end\" stroke=\"#ffffff\" "
-                   "stroke-width=\"4\" paint-order=\"stroke\">({:.8g}, {:.8g})</text>\n",
-                   x.place(point.x) - 10, y.place(point.y) - 9, point.x, point.y);
   }
 }
 
