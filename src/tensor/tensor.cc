@@ -2,11 +2,24 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace zhuyi::tensor {
 
 using base::check;
+
+namespace {
+
+// The bytes of a matrix. Throws for sizes that are negative or whose product is beyond what can be counted.
+std::int64_t bytes_for(std::int64_t rows, std::int64_t columns, DType dtype) {
+  check(rows >= 0 && columns >= 0, "tensor: {} rows and {} columns", rows, columns);
+  check(columns == 0 || rows <= std::numeric_limits<std::int64_t>::max() / 16 / columns,
+        "tensor: {} rows of {} columns are too many", rows, columns);
+  return rows * columns * bytes_of(dtype);
+}
+
+}  // namespace
 
 std::string name_of(DType dtype) { return dtype == DType::f32 ? "f32" : "f64"; }
 
@@ -30,13 +43,12 @@ std::shared_ptr<Storage> Storage::adopt(std::byte* data, std::int64_t bytes, std
 }
 
 Tensor::Tensor(std::int64_t rows, std::int64_t columns, DType dtype)
-    : Tensor(Storage::allocate(rows * columns * bytes_of(dtype)), 0, rows, columns, dtype) {}
+    : Tensor(Storage::allocate(bytes_for(rows, columns, dtype)), 0, rows, columns, dtype) {}
 
 Tensor::Tensor(std::shared_ptr<Storage> storage, std::int64_t byte_offset, std::int64_t rows, std::int64_t columns,
                DType dtype)
     : storage_(std::move(storage)), byte_offset_(byte_offset), rows_(rows), columns_(columns), dtype_(dtype) {
-  check(rows >= 0 && columns >= 0, "tensor: {} rows and {} columns", rows, columns);
-  check(byte_offset >= 0 && byte_offset + rows * columns * bytes_of(dtype) <= storage_->bytes(),
+  check(byte_offset >= 0 && bytes_for(rows, columns, dtype) <= storage_->bytes() - byte_offset,
         "tensor: {} does not fit at byte {} of a storage of {} bytes", shape(), byte_offset, storage_->bytes());
 }
 
