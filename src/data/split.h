@@ -13,7 +13,8 @@ namespace zhuyi::data {
 struct SplitOptions {
   double valid = 0;  // share of all pairs, below 0.5; 0: no such part
   double test = 0;
-  std::string documents{};  // a regular expression (ECMAScript) found in the names that may be held out; empty: all
+  std::string
+      documents{};  // an extended regular expression (POSIX) found in the names that may be held out; empty: all
   std::uint64_t seed = 1;
 };
 
