@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Installs with apt what Zhuyi needs: scripts/install_dependencies.sh [--tests] [--texts]
+#
+# Without options: what building and running the program needs. --tests adds what the tests need, --texts makes sure that
+# apt knows the packages that scripts/demo_corpus.sh downloads. Needs root or sudo only when something is missing.
+set -euo pipefail
+
+# One line for each thing that CMakeLists.txt looks for.
+packages=(
+  cmake ninja-build g++ pkg-config
+  libfmt-dev libhwy-dev libicu-dev libsentencepiece-dev
+  libcli11-dev libpugixml-dev libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev
+)
+test_packages=(libgmock-dev libgtest-dev clang-format)
+text_package=libreoffice-help-zh-cn
+
+say() { printf '%s\n' "$*" >&2; }
+
+usage() {
+  cat <<'HELP'
+usage: scripts/install_dependencies.sh [--tests] [--texts]
+
+Installs with apt what Zhuyi needs to be built and run (Debian 12 or later).
+  --tests   also what the tests need
+  --texts   also make sure that apt knows the packages that the demo takes its texts from
+HELP
+}
+
+texts=no
+for option in "$@"; do
+  case $option in
+    --tests) packages+=("${test_packages[@]}") ;;
+    --texts) texts=yes ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *)
+      say "install_dependencies.sh: unknown option '$option'"
+      usage >&2
+      exit 2
+      ;;
+  esac
+done
+
+if ! command -v apt-get >/dev/null; then
+  say "install_dependencies.sh: there is no apt-get here; install what these Debian packages hold: ${packages[*]}"
+  exit 1
+fi
+
+# Words before a command that needs root: none for root, else sudo.
+as_root=()
+become_root() {
+  if [[ $(id -u) -eq 0 ]]; then return; fi
+  if command -v sudo >/dev/null; then
+    as_root=(sudo)
+    return
+  fi
+  say "install_dependencies.sh: neither root nor sudo here; let someone with the right to do so run"
+  say "  apt-get update && apt-get install -y $1"
+  exit 1
+}
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Runs apt-get without questions; on failure shows what it said.
+apt() {
+  if "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1 </dev/null; then
+    return
+  fi
+  tail -n 20 "$log" >&2
+  return 1
+}
+
+updated=no
+update_lists() {
+  if [[ $updated == yes ]]; then return; fi
+  updated=yes
+  say "Reading the lists of packages (apt-get update) ..."
+  apt update || say "  apt-get update failed; trying with the lists that are there"
+}
+
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+missing=()
+for package in "${packages[@]}"; do
+  is_installed "$package" || missing+=("$package")
+done
+
+if [[ ${#missing[@]} -gt 0 ]]; then
+  become_root "${missing[*]}"
+  update_lists
+  say "Installing ${missing[*]} ..."
+  if ! apt install -y --no-install-recommends "${missing[@]}"; then
+    say "install_dependencies.sh: apt-get could not install ${missing[*]} (see above); is there a network?"
+    exit 1
+  fi
+fi
+
+if [[ $texts == yes && -z $(apt-cache show "$text_package" 2>/dev/null) ]]; then
+  become_root "$text_package"
+  update_lists
+fi
