@@ -106,9 +106,17 @@ Config config_from_json(const json& in) {
       known.insert(name);
       check(in.contains(name), "configuration: '{}' is missing", name);
       if constexpr (std::is_enum_v<V>) {
-        value = value_of<V>(in.at(name).template get<std::string>());
+        check(in.at(name).is_string(), "configuration: {} is {}, expected a word", name, in.at(name).dump());
+        value = base::within(name, [&] { return value_of<V>(in.at(name).template get<std::string>()); });
       } else {
-        value = in.at(name).template get<V>();
+        // The conversions of the library would turn 1.5 into 1 and true into 1 without a word.
+        const json& found = in.at(name);
+        const bool fits = std::is_same_v<V, bool>     ? found.is_boolean()
+                          : std::is_same_v<V, double> ? found.is_number()
+                                                      : found.is_number_integer();
+        check(fits, "configuration: {} is {}, expected {}", name, found.dump(),
+              std::is_same_v<V, bool> ? "true or false" : (std::is_same_v<V, double> ? "a number" : "a whole number"));
+        value = found.template get<V>();
       }
     });
     for (const auto& [name, value] : in.items()) check(known.contains(name), "configuration: unknown field '{}'", name);

@@ -1,5 +1,6 @@
 #include "nn/embedding.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -8,6 +9,14 @@ namespace zhuyi::nn {
 
 using base::check;
 using tensor::Tensor;
+
+namespace {
+
+// Places and numbers of the table of sinusoids: sentences are seldom longer, and a wide model stays small.
+constexpr std::int64_t kTablePlaces = 1024;
+constexpr std::int64_t kTableNumbers = std::int64_t{1} << 20;
+
+}  // namespace
 
 std::vector<double> sinusoid(Positions layout, std::int64_t position, std::int64_t d_model) {
   const std::int64_t pairs = d_model / 2;
@@ -31,7 +40,8 @@ Embedding::Embedding(ParameterPtr table, ParameterPtr learned, const Config& con
       d_model_(config.d_model),
       dropout_(config.dropout) {
   if (layout_ == Positions::learned || layout_ == Positions::none) return;
-  for (std::int64_t position = 0; position < config.max_positions; ++position) {
+  const std::int64_t places = std::min(kTablePlaces, kTableNumbers / d_model_);
+  for (std::int64_t position = 0; position < places; ++position) {
     const std::vector<double> row = sinusoid(layout_, position, d_model_);
     first_positions_.insert(first_positions_.end(), row.begin(), row.end());
   }
@@ -59,8 +69,8 @@ Var Embedding::operator()(std::span<const std::int32_t> ids, std::span<const std
   Var x = ops::embedding(table_, ids, std::sqrt(static_cast<double>(d_model_)), run);
   if (layout_ == Positions::learned) {
     for (const std::int32_t position : positions) {
-      check(position < learned_->rows, "embedding: a sentence of more than {} tokens; the model's learned positions end there",
-            learned_->rows);
+      check(position < learned_->rows,
+            "embedding: a sentence of more than {} tokens; the model's learned positions end there", learned_->rows);
     }
     x = ops::add(x, ops::embedding(learned_, positions, 1, run), run);
   } else if (layout_ != Positions::none) {

@@ -32,7 +32,7 @@ class Embedding {
   Positions layout_;
   std::int64_t d_model_;
   double dropout_;
-  std::vector<double> first_positions_;  // sinusoids of the first max_positions places; later ones are computed when asked for
+  std::vector<double> first_positions_;  // sinusoids of the first places; later ones are computed when asked for
 };
 
 }  // namespace zhuyi::nn

@@ -15,7 +15,8 @@ namespace {
 
 // Sentence i of the queries sees sentence i of the keys.
 MapPtr map_between(const Segments& queries, const Segments& keys, bool causal) {
-  check(queries.count() == keys.count(), "attention: {} sentences of queries, {} of keys", queries.count(), keys.count());
+  check(queries.count() == keys.count(), "attention: {} sentences of queries, {} of keys", queries.count(),
+        keys.count());
   auto map = std::make_shared<AttentionMap>();
   map->causal = causal;
   for (std::int64_t i = 0; i < queries.count(); ++i) {
@@ -62,7 +63,8 @@ EncoderLayer::EncoderLayer(Parameters& parameters, const std::string& name, cons
 Var EncoderLayer::operator()(const Var& x, const MapPtr& map, Run& run) const {
   const Var attended = self_residual_(
       x, [&](const Var& y) { return self_attention_.attend(y, self_attention_.keys_values(y, run), map, run); }, run);
-  return feed_forward_residual_(attended, [&](const Var& y) { return feed_forward_(y, run); }, run);
+  return feed_forward_residual_(
+      attended, [&](const Var& y) { return feed_forward_(y, run); }, run);
 }
 
 void EncoderLayer::pack() {
@@ -105,7 +107,8 @@ Var DecoderLayer::operator()(const Var& x, const Context& context, Run& run) con
   };
   const Var past = self_residual_(x, attend_to_past, run);
   const Var source = cross_residual_(past, attend_to_source, run);
-  return feed_forward_residual_(source, [&](const Var& y) { return feed_forward_(y, run); }, run);
+  return feed_forward_residual_(
+      source, [&](const Var& y) { return feed_forward_(y, run); }, run);
 }
 
 void DecoderLayer::pack() {
@@ -161,7 +164,9 @@ DecoderState Decoder::start(const Var& encoded, const Segments& sources, Run& ru
 Var Decoder::step(const Var& x, std::span<const Continuation> hypotheses, DecoderState& state, Run& run) const {
   std::vector<std::vector<std::int32_t>> histories;
   for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    const std::int64_t parent = hypotheses[i].parent;
+    const auto [sentence, parent] = hypotheses[i];
+    check(sentence >= 0 && sentence < state.sources.count(), "step: sentence {} of {}", sentence,
+          state.sources.count());
     check(parent < static_cast<std::int64_t>(state.histories.size()), "step: parent {} of {} hypotheses", parent,
           state.histories.size());
     histories.push_back(parent < 0 ? std::vector<std::int32_t>() : state.histories[static_cast<std::size_t>(parent)]);

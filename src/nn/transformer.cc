@@ -44,7 +44,13 @@ void Tokens::append(std::span<const std::int32_t> sentence) {
 }
 
 Transformer::Transformer(const Config& config, std::int32_t bos, std::uint64_t seed, tensor::DType dtype)
-    : config_(config), bos_(bos) {
+    : Transformer(config, bos) {
+  parameters_.lay_out(dtype, seed);
+}
+
+std::int64_t Transformer::parameter_count(const Config& config) { return Transformer(config, 0).parameters().count(); }
+
+Transformer::Transformer(const Config& config, std::int32_t bos) : config_(config), bos_(bos) {
   validate(config);
   check(bos >= 0 && bos < config.target_vocabulary, "transformer: start token {} with {} target pieces", bos,
         config.target_vocabulary);
@@ -53,8 +59,7 @@ Transformer::Transformer(const Config& config, std::int32_t bos, std::uint64_t s
                            {Initialization::Kind::normal, std::pow(static_cast<double>(width), -0.5)});
   };
   const bool one = config.tying == Tying::all;
-  const ParameterPtr source =
-      table(one ? "embedding" : "source_embedding", config.source_vocabulary, config.d_model);
+  const ParameterPtr source = table(one ? "embedding" : "source_embedding", config.source_vocabulary, config.d_model);
   const ParameterPtr target = one ? source : table("target_embedding", config.target_vocabulary, config.d_model);
   const ParameterPtr output =
       config.tying == Tying::none ? table("output_projection", config.target_vocabulary, config.d_model) : target;
@@ -70,7 +75,6 @@ Transformer::Transformer(const Config& config, std::int32_t bos, std::uint64_t s
   target_embedding_ = std::make_unique<Embedding>(target, places("target_positions"), config);
   encoder_ = std::make_unique<Encoder>(parameters_, config);
   decoder_ = std::make_unique<Decoder>(parameters_, config);
-  parameters_.lay_out(dtype, seed);
 }
 
 Memory Transformer::encode(const Tokens& source, Run& run) const {
@@ -111,9 +115,11 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
   Run run;
   std::vector<std::int32_t> positions;
   for (const Continuation& hypothesis : hypotheses) {
+    check(hypothesis.parent < static_cast<std::int64_t>(state.histories.size()), "step: parent {} of {} hypotheses",
+          hypothesis.parent, state.histories.size());
     const bool first = hypothesis.parent < 0;
     positions.push_back(
-        first ? 0 : static_cast<std::int32_t>(state.histories.at(static_cast<std::size_t>(hypothesis.parent)).size()));
+        first ? 0 : static_cast<std::int32_t>(state.histories[static_cast<std::size_t>(hypothesis.parent)].size()));
   }
   const Var embedded = (*target_embedding_)(tokens, positions, run);
   return logits(decoder_->step(embedded, hypotheses, state, run), run).value();

@@ -1,5 +1,6 @@
 #pragma once
-// The Transformer (paper, Figure 1): encode a source, decode a target, step by step or all at once, and the loss of a batch.
+// The Transformer (paper, Figure 1): encode a source, decode a target, step by step or all at once, and the loss of a
+// batch.
 
 #include <cstdint>
 #include <memory>
@@ -37,9 +38,13 @@ struct Memory {
 // The model: const in every pass, so that one can serve many threads.
 class Transformer {
  public:
-  // Parameters drawn from `seed`: Xavier for matrices, normal with deviation d_model^-0.5 for embeddings. `bos` is the start
-  // token that the decoder reads first (outputs shifted right). Throws invalid_argument for an impossible configuration.
+  // Parameters drawn from `seed`: Xavier for matrices, normal with deviation d_model^-0.5 for embeddings. `bos` is the
+  // start token that the decoder reads first (outputs shifted right). Throws invalid_argument for an impossible
+  // configuration.
   Transformer(const Config& config, std::int32_t bos, std::uint64_t seed, tensor::DType dtype = tensor::DType::f32);
+
+  // The numbers in all parameters of a model of this configuration; room is made for none of them.
+  static std::int64_t parameter_count(const Config& config);
 
   const Config& config() const { return config_; }
   std::int32_t bos() const { return bos_; }
@@ -67,6 +72,9 @@ class Transformer {
   void pack();
 
  private:
+  // Declares the parameters; they have no place and no values yet.
+  Transformer(const Config& config, std::int32_t bos);
+
   Config config_;
   std::int32_t bos_;
   Parameters parameters_;
