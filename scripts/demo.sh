@@ -55,6 +55,8 @@ while [[ $# -gt 0 ]]; do
 done
 [[ $minutes =~ ^[0-9]{1,5}(\.[0-9]+)?$ && $minutes =~ [1-9] ]] ||
   wrong_usage "--minutes is '$minutes', expected a number greater than 0"
+duration="$minutes minutes"
+if [[ $minutes == 1 ]]; then duration="1 minute"; fi
 
 bold='' grey='' green='' plain=''
 if [[ -t 1 && -z ${NO_COLOR:-} ]]; then
@@ -113,7 +115,7 @@ This trains an English-Chinese translator on this machine ($(nproc) cores), in t
   1. install what is needed with apt (root or sudo)     1 to 2 minutes, 800 MB outside this folder if nothing is there
   2. build the program into build/release               3 minutes on two cores, 50 MB
   3. bring texts with apt-get download, make a corpus   1 to 3 minutes, 135 MB to download, 250 MB in demo/
-  4. train                                              $minutes minutes, 500 MB in demo/run
+  4. train                                              $duration, 500 MB in demo/run
   5. translate documents it never saw, and report       1 minute
 What was done before is not done again. Ctrl-C stops at any time; running it again continues. Removing demo/ undoes it.
 PLAN
@@ -184,11 +186,11 @@ report() {
   must "translating failed (see above)" "$zhuyi" translate -m "$model" demo/test.en -o demo/test.translated.zh
   say ""
   must "evaluating failed (see above)" "$zhuyi" evaluate demo/test.zh demo/test.translated.zh
-  heading "Ten of them: source, reference, translation"
+  heading "Ten of them"
   for number in $(ten_lines); do
-    printf '\n  %s%s%s\n' "$grey" "$(line_of "$number" demo/test.en)" "$plain"
-    printf '  %s\n' "$(line_of "$number" demo/test.zh)"
-    printf '  %s%s%s\n' "$green" "$(line_of "$number" demo/test.translated.zh)" "$plain"
+    printf '\n  source       %s%s%s\n' "$grey" "$(line_of "$number" demo/test.en)" "$plain"
+    printf '  reference    %s\n' "$(line_of "$number" demo/test.zh)"
+    printf '  translation  %s%s%s\n' "$green" "$(line_of "$number" demo/test.translated.zh)" "$plain"
   done
 }
 
@@ -220,7 +222,7 @@ heading "2. The program"
 build
 heading "3. The texts"
 bring_text
-heading "4. Training, $minutes minutes in all"
+heading "4. Training, $duration in all"
 train
 heading "5. What it learnt"
 report
