@@ -54,7 +54,8 @@ TEST(AttentionCommand, PrintsEveryWeightAndTheEstimateBesideTheMeans) {
   const Outcome outcome = run_zhuyi({"attention"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  // e^-18 / (e^-18 + 2 e^-0.5) = 1 / (1 + 2 e^17.5) = 1 / 79649569.8 = 1.25550e-8; 45.5 - 5.5 * 1.2555e-8 = 45.49999993.
+  // e^-18 / (e^-18 + 2 e^-0.5) = 1 / (1 + 2 e^17.5) = 1 / 79649569.8 = 1.25550e-8; 45.5 - 5.5 * 1.2555e-8
+  // = 45.49999993.
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("1.2554"), HasSubstr("e-08"), HasSubstr("0.499999994\n")));
   EXPECT_THAT(outcome.out, ::testing::ContainsRegex("weighted mean +45\\.4999999\n"));
   EXPECT_THAT(outcome.out, ::testing::ContainsRegex("two nearest +45\\.5\n"));
