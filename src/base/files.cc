@@ -29,6 +29,13 @@ void write_all(int descriptor, std::string_view bytes, const std::filesystem::pa
   }
 }
 
+// Whether `path` is neither a file nor a directory and exists: it keeps nothing, and nothing may take its place.
+bool is_device(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  return std::filesystem::is_other(status);
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
@@ -60,7 +67,7 @@ std::string read_file(const std::filesystem::path& path) {
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   temporary_ = path_;
-  temporary_ += fmt::format(".{}.part", ::getpid());
+  if (!is_device(path_)) temporary_ += fmt::format(".{}.part", ::getpid());
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
     const int code = errno;
@@ -71,14 +78,14 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (temporary_ != path_) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(std::string_view bytes) { write_all(descriptor_, bytes, path_); }
 
 void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail_system("cannot write", path_);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system("cannot replace", path_);
+  if (temporary_ != path_ && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system("cannot replace", path_);
   ::close(descriptor_);
   descriptor_ = -1;
   const std::filesystem::path parent = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
@@ -96,7 +103,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
 
 void append_file(const std::filesystem::path& path, std::string_view bytes) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail_system("cannot open", path);
+  if (descriptor < 0) fail(ErrorKind::system, "cannot open {}: {}", path.string(), std::strerror(errno));
   try {
     write_all(descriptor, bytes, path);
   } catch (...) {

@@ -1,6 +1,7 @@
 #include "formats/model_file.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -22,21 +23,15 @@ const std::string& metadata(const SafeTensorsFile& file, const std::string& key)
   return found->second;
 }
 
-// A lower bound of a model's parameters: the embedding, and the matrices of the layers.
-std::int64_t least_numbers(const nn::Config& config) {
-  const std::int64_t projections = 2 * config.d_model * config.heads * (config.key_width() + config.value_width());
-  const std::int64_t layer = projections + 2 * config.d_model * config.d_ff;
-  return config.target_vocabulary * config.d_model + (config.encoder_layers + config.decoder_layers) * layer;
-}
-
 void read_parameter(const SafeTensorsFile& file, const autograd::Parameter& parameter) {
   const Tensor value = file.tensor(parameter.name);
-  check_kind(value.dtype() == tensor::DType::f32 && value.rows() == parameter.rows && value.columns() == parameter.columns,
-             ErrorKind::bad_model, "{} is {}, the configuration asks for f32[{}, {}]", parameter.name, value.shape(),
-             parameter.rows, parameter.columns);
+  check_kind(
+      value.dtype() == tensor::DType::f32 && value.rows() == parameter.rows && value.columns() == parameter.columns,
+      ErrorKind::bad_model, "{} is {}, the configuration asks for f32[{}, {}]", parameter.name, value.shape(),
+      parameter.rows, parameter.columns);
   const std::span<float> numbers = value.data<float>();
-  check_kind(std::all_of(numbers.begin(), numbers.end(), [](float v) { return std::isfinite(v); }), ErrorKind::bad_model,
-             "{} holds a number that is not finite", parameter.name);
+  check_kind(std::all_of(numbers.begin(), numbers.end(), [](float v) { return std::isfinite(v); }),
+             ErrorKind::bad_model, "{} holds a number that is not finite", parameter.name);
   parameter.value.assign(value);
 }
 
@@ -73,21 +68,21 @@ Model read_model(const SafeTensorsFile& file, const std::string& name) {
     check_kind(source.size() == config.source_vocabulary && target.size() == config.target_vocabulary,
                ErrorKind::bad_model, "tokenizers of {} and {} pieces, the configuration asks for {} and {}",
                source.size(), target.size(), config.source_vocabulary, config.target_vocabulary);
-    check_kind(source.eos() >= 0 && target.eos() >= 0, ErrorKind::bad_model, "a tokenizer without an end-of-sentence piece");
+    check_kind(source.eos() >= 0 && target.eos() >= 0, ErrorKind::bad_model,
+               "a tokenizer without an end-of-sentence piece");
     // Sizes are checked against the file before a model of the configuration's size is made.
     std::int64_t numbers = 0;
     for (const auto& [tensor_name, tensor] : file.tensors()) {
       numbers += static_cast<std::int64_t>(tensor.bytes.size()) / 4;
     }
-    check_kind(least_numbers(config) <= numbers, ErrorKind::bad_model,
-               "{} numbers in the file are too few for the configuration", numbers);
+    const std::int64_t wanted = nn::Transformer::parameter_count(config);
+    check_kind(wanted <= numbers, ErrorKind::bad_model, "{} numbers in the file, the configuration asks for {}",
+               numbers, wanted);
+    const std::string& start = metadata(file, "bos");
     std::int32_t bos = -1;
-    try {
-      bos = std::stoi(metadata(file, "bos"));
-    } catch (const std::exception&) {
-    }
-    check_kind(bos >= 0 && bos < config.target_vocabulary, ErrorKind::bad_model, "its start token is '{}'",
-               metadata(file, "bos"));
+    const auto [rest, code] = std::from_chars(start.data(), start.data() + start.size(), bos);
+    if (code != std::errc() || rest != start.data() + start.size()) bos = -1;
+    check_kind(bos >= 0 && bos < config.target_vocabulary, ErrorKind::bad_model, "its start token is '{}'", start);
     Model model{std::make_unique<nn::Transformer>(config, bos, 0), std::move(source), std::move(target), {}};
     for (const autograd::ParameterPtr& parameter : model.transformer->parameters().list()) {
       read_parameter(file, *parameter);

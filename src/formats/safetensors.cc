@@ -31,9 +31,9 @@ constexpr std::int64_t kLargestHeader = 100'000'000;  // the limit of the format
 
 // Bytes of one number of a type, or 0 for an unknown one.
 std::int64_t bytes_of_type(const std::string& type) {
-  static const std::map<std::string, std::int64_t> sizes = {
-      {"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4}, {"I32", 4}, {"U32", 4}, {"F16", 2},
-      {"BF16", 2}, {"I16", 2}, {"U16", 2}, {"I8", 1}, {"U8", 1}, {"BOOL", 1}};
+  static const std::map<std::string, std::int64_t> sizes = {{"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4}, {"I32", 4},
+                                                            {"U32", 4}, {"F16", 2}, {"BF16", 2}, {"I16", 2}, {"U16", 2},
+                                                            {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
   const auto found = sizes.find(type);
   return found == sizes.end() ? 0 : found->second;
 }
@@ -75,21 +75,48 @@ std::int64_t count_of(const std::vector<std::int64_t>& sizes) {
   return count;
 }
 
+// A list of whole numbers; the library's own conversion would take 1.5 and true for 1.
+std::vector<std::int64_t> whole_numbers(const json& list) {
+  std::vector<std::int64_t> numbers;
+  for (const json& number : list.get_ref<const json::array_t&>()) {
+    check_kind(number.is_number_integer(), ErrorKind::bad_model, "{} is no whole number", number.dump());
+    numbers.push_back(number.get<std::int64_t>());  // one beyond the range becomes negative
+  }
+  return numbers;
+}
+
 // One entry of the header, checked against the data behind it.
 SafeTensor parse_entry(const std::string& name, const json& entry, std::span<std::byte> data) {
   SafeTensor tensor;
   tensor.type = entry.at("dtype").get<std::string>();
-  tensor.sizes = entry.at("shape").get<std::vector<std::int64_t>>();
-  const auto range = entry.at("data_offsets").get<std::vector<std::int64_t>>();
+  tensor.sizes = whole_numbers(entry.at("shape"));
+  const auto range = whole_numbers(entry.at("data_offsets"));
   const std::int64_t width = bytes_of_type(tensor.type);
   check_kind(width > 0, ErrorKind::bad_model, "tensor {} has the unknown type {}", name, tensor.type);
   const std::int64_t bytes = count_of(tensor.sizes) * width;
   check_kind(range.size() == 2 && range[0] >= 0 && range[0] <= range[1] &&
                  range[1] <= static_cast<std::int64_t>(data.size()) && range[1] - range[0] == bytes,
-             ErrorKind::bad_model, "tensor {} of {} bytes lies at bytes {} of {}: the file is cut short or damaged", name,
-             bytes, fmt::join(range, " to "), data.size());
+             ErrorKind::bad_model, "tensor {} of {} bytes lies at bytes {} of {}: the file is cut short or damaged",
+             name, bytes, fmt::join(range, " to "), data.size());
   tensor.bytes = data.subspan(static_cast<std::size_t>(range[0]), static_cast<std::size_t>(bytes));
   return tensor;
+}
+
+// The format wants the tensors to fill the data without gaps, and no byte to be that of two.
+void check_tiling(const std::map<std::string, SafeTensor>& tensors, std::span<const std::byte> data) {
+  std::vector<std::pair<std::span<std::byte>, const std::string*>> order;
+  for (const auto& [name, tensor] : tensors) order.emplace_back(tensor.bytes, &name);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first.data(), a.first.size()) < std::pair(b.first.data(), b.first.size());
+  });
+  const std::byte* end = data.data();
+  for (const auto& [bytes, name] : order) {
+    check_kind(bytes.data() == end, ErrorKind::bad_model, "tensor {} does not begin where the one before it ends",
+               *name);
+    end += bytes.size();
+  }
+  check_kind(end == data.data() + data.size(), ErrorKind::bad_model, "{} bytes after the last tensor",
+             data.data() + data.size() - end);
 }
 
 }  // namespace
@@ -118,6 +145,7 @@ SafeTensorsFile::SafeTensorsFile(const std::filesystem::path& path) : path_(path
           tensors_.emplace(name, parse_entry(name, entry, data));
         }
       }
+      check_tiling(tensors_, data);
     } catch (const json::exception& error) {
       fail(ErrorKind::bad_model, "the header is damaged: {}", error.what());
     }
@@ -132,8 +160,8 @@ const SafeTensor& SafeTensorsFile::find(const std::string& name) const {
 
 Tensor SafeTensorsFile::tensor(const std::string& name) const {
   const SafeTensor& found = find(name);
-  check_kind(found.type == "F32" || found.type == "F64", ErrorKind::bad_model, "{}: tensor {} is {}, expected F32 or F64",
-             path_.string(), name, found.type);
+  check_kind(found.type == "F32" || found.type == "F64", ErrorKind::bad_model,
+             "{}: tensor {} is {}, expected F32 or F64", path_.string(), name, found.type);
   const std::int64_t columns = found.sizes.empty() ? 1 : found.sizes.back();
   const std::int64_t count = count_of(found.sizes);
   Tensor copy(columns == 0 ? 0 : count / columns, columns, found.type == "F32" ? DType::f32 : DType::f64);
@@ -199,16 +227,14 @@ void SafeTensorsWriter::write(const std::filesystem::path& path) const {
   // Wide types first: then every tensor lies at a multiple of its number's size.
   std::vector<const Entry*> order;
   for (const Entry& entry : entries_) order.push_back(&entry);
-  std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
-    return bytes_of_type(a->type) > bytes_of_type(b->type);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Entry* a, const Entry* b) { return bytes_of_type(a->type) > bytes_of_type(b->type); });
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::size_t offset = 0;
   for (const Entry* entry : order) {
-    header[entry->name] = {{"dtype", entry->type},
-                           {"shape", entry->sizes},
-                           {"data_offsets", {offset, offset + entry->bytes.size()}}};
+    header[entry->name] = {
+        {"dtype", entry->type}, {"shape", entry->sizes}, {"data_offsets", {offset, offset + entry->bytes.size()}}};
     offset += entry->bytes.size();
   }
   std::string text = header.dump();
