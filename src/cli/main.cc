@@ -32,8 +32,11 @@ const std::vector<CommandEntry>& commands() {
       {"attention", "the idea in one line: a lookup that weighs", cli::attention_command},
       {"corpus", "read parallel text, clean it, write one pair a line", cli::corpus_command},
       {"evaluate", "BLEU and chrF of translations against references", cli::evaluate_command},
+      {"inspect", "configuration, parameters by part, vocabulary, where it came from", cli::inspect_command},
+      {"score", "log-probability of each given translation", cli::score_command},
       {"tokenizer", "train a SentencePiece tokenizer, encode and decode with it", cli::tokenizer_command},
       {"train", "train a model on a corpus, or continue a run", cli::train_command},
+      {"translate", "one sentence a line, to standard output", cli::translate_command},
   };
   return list;
 }

@@ -2,6 +2,7 @@
 // The Transformer as a scorer of hypotheses, and beam search with it over many sentences at once.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -30,12 +31,22 @@ class TransformerScorer final : public Scorer {
 struct BatchLimits {
   std::int64_t sentences = 32;
   std::int64_t source_tokens = 4096;
+  // Asked before each batch; when it gives true, the call ends with Error{interrupted}.
+  std::function<bool()> interrupted = {};
 };
 
-// The best hypotheses of each source (ids that end with eos). Sentences of like length share a batch, batches run in parallel;
-// the answer for a sentence depends on nothing but the sentence and the options, bit for bit.
+// The best hypotheses of each source (ids that end with eos). Sentences of like length share a batch, batches run in
+// parallel; the answer for a sentence depends on nothing but the sentence and the options, bit for bit.
 std::vector<std::vector<Hypothesis>> translate_tokens(const nn::Transformer& model,
                                                       std::span<const std::vector<std::int32_t>> sources,
                                                       const SearchOptions& options, const BatchLimits& limits = {});
+
+// The log-probability of every token of targets[i] given those before it and sources[i] (ids that end with eos, both),
+// from the pass that training uses. A pair's numbers depend on nothing but the pair, bit for bit. Throws
+// invalid_argument when the numbers of sources and targets differ.
+std::vector<std::vector<float>> score_tokens(const nn::Transformer& model,
+                                             std::span<const std::vector<std::int32_t>> sources,
+                                             std::span<const std::vector<std::int32_t>> targets,
+                                             const BatchLimits& limits = {});
 
 }  // namespace zhuyi::infer

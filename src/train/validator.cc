@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "infer/transformer_scorer.h"
+#include "infer/translator.h"
 #include "kernels/vector.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
@@ -15,9 +17,7 @@ constexpr std::int64_t kBatchTokens = 2048;
 
 // Greedy translations of sources, as text.
 std::vector<std::string> translations(const formats::Model& model, std::span<const std::vector<std::int32_t>> sources) {
-  infer::SearchOptions options;
-  options.bos = model.transformer->bos();
-  options.eos = model.target.eos();
+  infer::SearchOptions options = infer::search_options(model);
   options.beam_size = 1;
   std::vector<std::string> texts;
   for (const std::vector<infer::Hypothesis>& found : infer::translate_tokens(*model.transformer, sources, options)) {
@@ -28,8 +28,8 @@ std::vector<std::string> translations(const formats::Model& model, std::span<con
 
 }  // namespace
 
-Validator::Validator(std::vector<data::SentencePair> pairs, const text::Tokenizer& source, const text::Tokenizer& target,
-                     std::int64_t translated)
+Validator::Validator(std::vector<data::SentencePair> pairs, const text::Tokenizer& source,
+                     const text::Tokenizer& target, std::int64_t translated)
     : pairs_(std::move(pairs)), corpus_(pairs_, source, target, 0), translated_(translated) {
   base::check(!pairs_.empty(), "validation: no pairs");
 }
@@ -42,7 +42,7 @@ Validation Validator::run(const formats::Model& model, bool translate) const {
     result.nll += kernels::sum<float>(model.transformer->nll(corpus_.batch(batch)).data<float>());
   }
   result.nll /= static_cast<double>(corpus_.target_tokens());
-  const std::int64_t count = translate ? std::min(translated_, corpus_.size()) : 0;
+  const std::int64_t count = translate && std::isfinite(result.nll) ? std::min(translated_, corpus_.size()) : 0;
   if (count > 0) {
     std::vector<std::vector<std::int32_t>> sources;
     std::vector<std::string> references;

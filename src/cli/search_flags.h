@@ -1,0 +1,28 @@
+#pragma once
+// The options of beam search and of its length penalty, as flags of a sub-command.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "infer/beam_search.h"
+
+namespace zhuyi::cli {
+
+// What can be asked for; the defaults are those of SearchOptions.
+struct SearchFlags {
+  infer::SearchOptions options;
+  std::string length_penalty = "gnmt";
+  std::string stop = "bound";
+};
+
+// Adds --alpha and --length-penalty.
+void declare_length_penalty(CLI::App& app, SearchFlags& flags);
+// Adds these and the others: --beam, --max-length-extra, ...
+void declare_search(CLI::App& app, SearchFlags& flags);
+
+// The form that --length-penalty names.
+infer::LengthPenalty length_penalty_of(const SearchFlags& flags);
+// Puts what was asked for into a model's options.
+void apply(const SearchFlags& flags, infer::SearchOptions& options);
+
+}  // namespace zhuyi::cli

@@ -1,0 +1,146 @@
+#include "infer/long_lines.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "base/error.h"
+#include "data/sentences.h"
+#include "text/utf8.h"
+
+namespace zhuyi::infer {
+namespace {
+
+struct Character {
+  std::size_t begin = 0;  // byte
+  char32_t code = 0;
+};
+
+std::vector<Character> characters_of(std::string_view text) {
+  std::vector<Character> characters;
+  std::size_t begin = 0;
+  for (const char32_t code : text::decode_utf8(text)) {
+    characters.push_back({begin, code});
+    begin += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return characters;
+}
+
+bool is_space(char32_t c) { return c == ' ' || c == '\t' || c == 0xA0 || c == 0x3000 || (c >= 0x2000 && c <= 0x200A); }
+
+bool is_pause(char32_t c) {
+  constexpr std::u32string_view kPauses = U"，、；：。！？…—";
+  return kPauses.find(c) != std::u32string_view::npos;
+}
+
+// Combining marks, joiners, variation selectors and skin tones belong to the character before them.
+bool belongs_to_previous(char32_t c) {
+  return (c >= 0x300 && c <= 0x36F) || c == 0x200C || c == 0x200D || (c >= 0xFE00 && c <= 0xFE0F) ||
+         (c >= 0x20D0 && c <= 0x20FF) || (c >= 0x1F3FB && c <= 0x1F3FF);
+}
+
+// Characters of scripts written without spaces: CJK radicals to Yi (Hangul has spaces and lies behind), compatibility
+// and full-width forms, and the planes of rare Han characters.
+bool is_wide(char32_t c) {
+  return (c >= 0x2E80 && c <= 0xABFF) || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFF00 && c <= 0xFFEF) ||
+         (c >= 0x20000 && c <= 0x3FFFF);
+}
+
+// The place among `places` nearest to the middle, if it lies in the middle half.
+std::optional<std::size_t> central(const std::vector<std::size_t>& places, std::size_t size) {
+  std::optional<std::size_t> best;
+  const auto distance = [&](std::size_t place) { return place > size / 2 ? place - size / 2 : size / 2 - place; };
+  for (const std::size_t place : places) {
+    if (place == 0 || place >= size || distance(place) > size / 4) continue;
+    if (!best || distance(place) < distance(*best)) best = place;
+  }
+  return best;
+}
+
+struct Cut {
+  std::size_t place = 0;  // byte
+  bool inside_word = false;
+};
+
+std::optional<Cut> best_cut(std::string_view text) {
+  std::vector<std::size_t> sentence_ends;
+  for (const std::string_view sentence : data::split_sentences(text)) {
+    sentence_ends.push_back(static_cast<std::size_t>(sentence.data() + sentence.size() - text.data()));
+  }
+  if (const auto place = central(sentence_ends, text.size())) return Cut{*place, false};
+  std::vector<std::size_t> pauses;  // after a pause, before a space
+  std::vector<std::size_t> whole;   // between characters with their marks
+  std::vector<std::size_t> any;
+  const std::vector<Character> characters = characters_of(text);
+  for (std::size_t i = 1; i < characters.size(); ++i) {
+    const char32_t before = characters[i - 1].code;
+    any.push_back(characters[i].begin);
+    if (belongs_to_previous(characters[i].code) || before == 0x200D) continue;
+    whole.push_back(characters[i].begin);
+    if (is_space(characters[i].code) || is_pause(before)) pauses.push_back(characters[i].begin);
+  }
+  if (const auto place = central(pauses, text.size())) return Cut{*place, false};
+  if (const auto place = central(whole, text.size())) return Cut{*place, true};
+  if (any.empty()) return std::nullopt;
+  const std::size_t middle = text.size() / 2;
+  return Cut{*std::min_element(any.begin(), any.end(),
+                               [&](std::size_t a, std::size_t b) {
+                                 return std::max(a, middle) - std::min(a, middle) <
+                                        std::max(b, middle) - std::min(b, middle);
+                               }),
+             true};
+}
+
+std::string_view without_spaces(std::string_view text, bool front) {
+  const std::vector<Character> characters = characters_of(text);
+  if (front) {
+    const auto first =
+        std::find_if(characters.begin(), characters.end(), [](const Character& c) { return !is_space(c.code); });
+    return first == characters.end() ? std::string_view{} : text.substr(first->begin);
+  }
+  const auto last =
+      std::find_if(characters.rbegin(), characters.rend(), [](const Character& c) { return !is_space(c.code); });
+  if (last == characters.rend()) return {};
+  return last == characters.rbegin() ? text : text.substr(0, std::prev(last)->begin);
+}
+
+void cut_into(std::string_view text, bool inside_word, const std::function<bool(std::string_view)>& fits,
+              std::vector<LinePart>& parts) {
+  if (text.empty()) return;
+  const std::optional<Cut> cut = fits(text) ? std::nullopt : best_cut(text);
+  if (!cut) {
+    parts.push_back({text, inside_word});
+    return;
+  }
+  cut_into(without_spaces(text.substr(0, cut->place), false), inside_word, fits, parts);
+  cut_into(without_spaces(text.substr(cut->place), true), cut->inside_word, fits, parts);
+}
+
+}  // namespace
+
+std::vector<LinePart> cut_line(std::string_view line, const std::function<bool(std::string_view)>& fits) {
+  base::check(text::valid_utf8(line), "cut_line: the line is not well-formed UTF-8");
+  std::vector<LinePart> parts;
+  cut_into(line, false, fits, parts);
+  return parts;
+}
+
+std::string join_parts(const std::vector<LinePart>& parts, const std::vector<std::string>& translations) {
+  base::check(parts.size() == translations.size(), "join_parts: {} parts, {} translations", parts.size(),
+              translations.size());
+  std::string line;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string& next = translations[i];
+    if (next.empty()) continue;
+    if (!line.empty() && !parts[i].inside_word) {
+      const std::string_view tail = std::string_view(line).substr(line.size() - std::min<std::size_t>(line.size(), 4));
+      const char32_t before = text::decode_utf8(tail).back();
+      const char32_t after = text::decode_utf8(std::string_view(next).substr(0, 4)).front();
+      if (!is_wide(before) && !is_wide(after)) line += ' ';
+    }
+    line += next;
+  }
+  return line;
+}
+
+}  // namespace zhuyi::infer

@@ -1,0 +1,81 @@
+#pragma once
+// Text to text: lines through tokenizer, beam search and back, and the log-probability of given translations.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "formats/model_file.h"
+#include "infer/attention_picture.h"
+#include "infer/beam_search.h"
+#include "infer/transformer_scorer.h"
+
+namespace zhuyi::infer {
+
+// The search of a model by default: beam 4, alpha 0.6 (paper 6.1). Start and end tokens are the model's; never produced
+// are its unknown, start and padding pieces, and pieces with control characters (a line must stay one line).
+SearchOptions search_options(const formats::Model& model);
+
+struct TranslateOptions {
+  SearchOptions search;
+  BatchLimits batches;                   // changes no answer
+  std::int64_t max_source_tokens = 256;  // of a line; a longer one is cut, translated in parts and joined; at least 16
+  std::function<bool()> interrupted;  // asked now and then; when it gives true, the call ends with Error{interrupted}
+};
+
+// One translation of a line. Of a line in parts the sums are over its parts.
+struct Alternative {
+  std::string text;
+  std::vector<std::int32_t> tokens;  // without bos and eos; the parts one after another
+  double score = 0;                  // log_probability / length penalty
+  double log_probability = 0;        // natural logarithm, eos included
+  bool finished = true;              // false: the maximum length cut it short
+};
+
+struct Translation {
+  std::string text;                       // of the best alternative; "" for a blank line
+  double score = 0;                       // of the best alternative; 0 for a blank line
+  std::vector<Alternative> alternatives;  // best first, at most n_best; none for a blank line
+  std::int64_t parts = 0;                 // more than 1: the line was too long; 0: it is blank
+  std::int64_t source_tokens = 0;         // eos included
+};
+
+struct ScoredPair {
+  double log_probability = 0;                  // natural logarithm, eos included
+  std::vector<float> token_log_probabilities;  // one for each target token, eos last
+
+  bool operator==(const ScoredPair&) const = default;
+};
+
+// A model that translates. Copies share it; const and safe to use from several threads.
+class Translator {
+ public:
+  // Takes the model and stores its weights in the order that inference reads.
+  explicit Translator(formats::Model model);
+
+  const formats::Model& model() const { return *model_; }
+  // Options with the search of the model by default.
+  TranslateOptions defaults() const;
+
+  // The translations of lines of text, in their order. A blank line (text::blank) gives a blank one without the model.
+  // Ill-formed UTF-8 counts as U+FFFD. The answer for a line depends on the line and the options alone, bit for bit. No
+  // translation holds an end of line. Throws invalid_argument for options out of range.
+  std::vector<Translation> translate(std::span<const std::string> lines, const TranslateOptions& options) const;
+
+  // How probable the model finds targets[i] as the translation of sources[i], both cut into pieces by the tokenizers;
+  // each pair is scored as if alone. Throws invalid_argument when the numbers differ, and bad_file, naming the pair
+  // (counted from `first`), for one longer than the model's positions or 4,096 tokens.
+  std::vector<ScoredPair> score(std::span<const std::string> sources, std::span<const std::string> targets,
+                                const BatchLimits& batches = {}, std::int64_t first = 1) const;
+
+  // Where each token of the best translation of a line looks in the source; of a line that is too long, its first part.
+  CrossAttention attention(const std::string& line, const TranslateOptions& options) const;
+
+ private:
+  std::shared_ptr<const formats::Model> model_;
+};
+
+}  // namespace zhuyi::infer
