@@ -63,14 +63,37 @@ become_root() {
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+interrupted=no
+trap 'interrupted=yes; say "  stopping as soon as the packages are in order ..."' INT TERM
+leave_if_interrupted() { if [[ $interrupted == yes ]]; then exit 130; fi; }
 
-# Runs apt-get without questions; on failure shows what it said.
-apt() {
-  if "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1 </dev/null; then
-    return
+# Runs a program of apt or dpkg without questions; what it says goes to the log.
+quietly() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" >"$log" 2>&1 </dev/null; }
+apt() { quietly apt-get -qq -o DPkg::Lock::Timeout=300 "$@"; }
+
+# Runs a command in a process group of its own, so that Ctrl-C does not tear dpkg out of its work.
+whole() {
+  local pid
+  set -m
+  "$@" &
+  pid=$!
+  set +m
+  while kill -0 "$pid" 2>/dev/null; do wait "$pid" || true; done
+  wait "$pid"
+}
+
+# Downloads packages, then installs them, if need be after finishing an installation that was interrupted.
+install_packages() {
+  local options=(install -y --no-install-recommends)
+  if ! apt "${options[@]}" --download-only "$@" && ! grep -q -e 'dpkg was interrupted' -e 'fix-broken' "$log"; then
+    return 1
   fi
-  tail -n 20 "$log" >&2
-  return 1
+  leave_if_interrupted
+  if whole apt "${options[@]}" "$@"; then return; fi
+  if ! grep -q -e 'dpkg was interrupted' -e 'fix-broken' "$log"; then return 1; fi
+  say "  An earlier installation was interrupted; finishing it first ..."
+  whole quietly dpkg --configure -a || true # what cannot be configured yet is mended by the next line
+  whole apt "${options[@]}" --fix-broken "$@"
 }
 
 updated=no
@@ -79,6 +102,7 @@ update_lists() {
   updated=yes
   say "Reading the lists of packages (apt-get update) ..."
   apt update || say "  apt-get update failed; trying with the lists that are there"
+  leave_if_interrupted
 }
 
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
@@ -92,10 +116,13 @@ if [[ ${#missing[@]} -gt 0 ]]; then
   become_root "${missing[*]}"
   update_lists
   say "Installing ${missing[*]} ..."
-  if ! apt install -y --no-install-recommends "${missing[@]}"; then
+  if ! install_packages "${missing[@]}"; then
+    leave_if_interrupted
+    tail -n 20 "$log" >&2
     say "install_dependencies.sh: apt-get could not install ${missing[*]} (see above); is there a network?"
     exit 1
   fi
+  leave_if_interrupted
 fi
 
 if [[ $texts == yes && -z $(apt-cache show "$text_package" 2>/dev/null) ]]; then
