@@ -14,7 +14,8 @@ namespace zhuyi::base {
 std::string read_file(const std::filesystem::path& path);
 
 // A file that takes the place of `path` only when commit() is called: it is written beside it under a temporary name,
-// synced to the disk and renamed. Without commit() nothing changes and the temporary file is removed.
+// synced to the disk and renamed. Without commit() nothing changes and the temporary file is removed. A device or a pipe
+// (/dev/stdout, /dev/null) is written to as it is, never replaced.
 class AtomicFile {
  public:
   // Throws system when the directory cannot be written.

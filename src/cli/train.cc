@@ -168,35 +168,39 @@ void run(CLI::App& app, Options& o) {
   check(!o.train.empty(), "train: no text to learn from; name it with --train FILE.tsv");
   check(!o.valid.empty(), "train: no text to validate on; name it with --valid FILE.tsv");
   check(o.threads >= 1 && o.threads <= 1024, "--threads is {}, expected 1 to 1024", o.threads);
+  train::TrainOptions& t = o.training;
+  t.schedule.kind = optim::schedule_of(o.schedule);
+  if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
+  t.batches.seed = t.seed;
+  train::validate(t);
+  check(o.max_tokens >= 0 && o.translate >= 0, "--max-tokens is {} and --validate-translations {}, expected 0 or more",
+        o.max_tokens, o.translate);
   const std::vector<data::SentencePair> pairs = data::read_tsv(o.train);
   std::vector<data::SentencePair> valid = data::read_tsv(o.valid);
   base::create_directories(directory);
-  save_options(app, directory / "config.toml");
   base::set_threads(o.threads);
-  train::TrainOptions& t = o.training;
-  t.schedule.kind = optim::schedule_of(o.schedule);
-  if (t.budget.minutes <= 0 && t.budget.steps <= 0 && t.budget.epochs <= 0) t.budget.minutes = 15;
-  t.batches.seed = t.seed;
   catch_interrupts();
 
   const Tokenizers pieces = tokenizers(o, pairs);
   const nn::Config config = configuration(o, pieces.source, pieces.target);
   t.schedule.d_model = config.d_model;
-  formats::Model model{std::make_unique<nn::Transformer>(config, pieces.target.bos(), t.seed), pieces.source,
-                       pieces.target, {}};
+  formats::Model model{
+      std::make_unique<nn::Transformer>(config, pieces.target.bos(), t.seed), pieces.source, pieces.target, {}};
   const train::EncodedCorpus corpus(pairs, model.source, model.target, o.max_tokens);
   const train::Validator validator(std::move(valid), model.source, model.target, o.translate);
   std::cerr << fmt::format(
-      "{} pairs, {} target tokens an epoch ({} pairs left out as longer than {} tokens); {} parameters; validation on {} pairs\n",
+      "{} pairs, {} target tokens an epoch ({} pairs left out as longer than {} tokens); {} parameters; validation on "
+      "{} pairs\n",
       corpus.size(), corpus.target_tokens(), corpus.left_out(), o.max_tokens, model.transformer->parameters().count(),
       validator.size());
-  TrainingObserver observer(::isatty(STDERR_FILENO) != 0);
+  TrainingObserver observer(::isatty(STDERR_FILENO) != 0, [&] { save_options(app, directory / "config.toml"); });
   const train::TrainResult result = train::train(model, corpus, validator, t, observer);
   observer.finish();
   const std::string file = (directory / "model.safetensors").string();
   if (result.interrupted) {
-    base::fail(ErrorKind::interrupted, "stopped at step {}, nothing is lost; {} can be used. To continue: zhuyi train -o {}",
-               result.steps, file, directory.string());
+    base::fail(ErrorKind::interrupted,
+               "stopped at step {}, nothing is lost; {} can be used. To continue: zhuyi train -o {}", result.steps,
+               file, directory.string());
   }
   std::cerr << fmt::format("done after {} steps: validation nll {:.4f}\n", result.steps, result.best.nll);
   std::cout << file << "\n";

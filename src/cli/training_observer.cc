@@ -20,8 +20,8 @@ std::string time_text(double seconds) {
 }
 
 std::string text_of(const train::StepReport& r) {
-  return fmt::format("step {} epoch {} loss {:.3f} nll {:.3f} {:.0f} tokens/s rate {:.2e} left {}", r.step, r.epoch, r.loss,
-                     r.nll, r.tokens_per_second, r.rate, time_text(r.seconds_left));
+  return fmt::format("step {} epoch {} loss {:.3f} nll {:.3f} {:.0f} tokens/s rate {:.2e} left {}", r.step, r.epoch,
+                     r.loss, r.nll, r.tokens_per_second, r.rate, time_text(r.seconds_left));
 }
 
 std::string bar(double progress) {
@@ -32,7 +32,9 @@ std::string bar(double progress) {
 
 }  // namespace
 
-void TrainingObserver::resumed(const train::StepReport& where) {
+void TrainingObserver::started(const train::StepReport& where) {
+  accepted_();
+  if (where.step == 0) return;
   std::cerr << fmt::format("continuing at step {}, after {} of training\n", where.step, time_text(where.seconds));
 }
 
@@ -62,8 +64,8 @@ void TrainingObserver::validated(const train::StepReport& where, const train::Va
 }
 
 void TrainingObserver::averaged(std::int64_t snapshots, const train::Validation& result, bool best) {
-  std::cerr << fmt::format("mean of the last {} snapshots: validation nll {:.4f} BLEU {:.1f} chrF {:.1f}{}\n", snapshots,
-                           result.nll, result.bleu, result.chrf, best ? ", kept as the model" : "");
+  std::cerr << fmt::format("mean of the last {} snapshots: validation nll {:.4f} BLEU {:.1f} chrF {:.1f}{}\n",
+                           snapshots, result.nll, result.bleu, result.chrf, best ? ", kept as the model" : "");
 }
 
 bool TrainingObserver::stop_requested() { return interrupted(); }

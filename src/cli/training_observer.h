@@ -2,6 +2,8 @@
 // What a training run shows: a bar on a terminal, a plain line now and then elsewhere.
 
 #include <chrono>
+#include <functional>
+#include <utility>
 
 #include "train/trainer.h"
 
@@ -9,9 +11,11 @@ namespace zhuyi::cli {
 
 class TrainingObserver final : public train::Observer {
  public:
-  explicit TrainingObserver(bool terminal) : terminal_(terminal) {}
+  // `accepted` is called once the run is known to be possible, before its first step.
+  TrainingObserver(bool terminal, std::function<void()> accepted)
+      : terminal_(terminal), accepted_(std::move(accepted)) {}
 
-  void resumed(const train::StepReport& where) override;
+  void started(const train::StepReport& where) override;
   void stepped(const train::StepReport& report) override;
   void validated(const train::StepReport& where, const train::Validation& result, bool best) override;
   void averaged(std::int64_t snapshots, const train::Validation& result, bool best) override;
@@ -21,6 +25,7 @@ class TrainingObserver final : public train::Observer {
 
  private:
   bool terminal_;
+  std::function<void()> accepted_;
   bool bar_shown_ = false;
   std::chrono::steady_clock::time_point last_line_{};
 };

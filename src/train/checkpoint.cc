@@ -1,8 +1,10 @@
 #include "train/checkpoint.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "kernels/vector.h"
 
 namespace zhuyi::train {
 
@@ -23,6 +25,8 @@ json to_json(const Progress& p, std::int64_t adam_steps) {
           {"target_tokens", p.target_tokens},
           {"seconds", p.seconds},
           {"validated_seconds", p.validated_seconds},
+          {"validated_step", p.validated_step},
+          {"averaged_step", p.averaged_step},
           {"window", {p.window.loss, p.window.nll, p.window.target_tokens, p.window.seconds}},
           {"best_nll", p.best_nll},
           {"metrics_bytes", p.metrics_bytes},
@@ -40,6 +44,8 @@ Progress progress_from(const json& in) {
   in.at("target_tokens").get_to(p.target_tokens);
   in.at("seconds").get_to(p.seconds);
   in.at("validated_seconds").get_to(p.validated_seconds);
+  in.at("validated_step").get_to(p.validated_step);
+  in.at("averaged_step").get_to(p.averaged_step);
   const json& window = in.at("window");
   p.window = {window.at(0), window.at(1), window.at(2), window.at(3)};
   in.at("best_nll").get_to(p.best_nll);
@@ -66,12 +72,13 @@ Progress load_checkpoint(const std::filesystem::path& path, formats::Model& mode
   const formats::SafeTensorsFile file(path);
   formats::Model saved = formats::read_model(file, path.string());
   return base::within(path.string(), [&] {
-    check_kind(nn::to_json(saved.transformer->config()) == nn::to_json(model.transformer->config()),
-               ErrorKind::bad_model, "it was made with another model configuration: {}, now {}",
-               nn::to_json(saved.transformer->config()).dump(), nn::to_json(model.transformer->config()).dump());
+    check_kind(
+        nn::to_json(saved.transformer->config()) == nn::to_json(model.transformer->config()), ErrorKind::bad_model,
+        "it was made with another model configuration ({}); give the same one, or another directory",
+        differences(nn::to_json(saved.transformer->config()).dump(), nn::to_json(model.transformer->config()).dump()));
     check_kind(saved.source.serialized() == model.source.serialized() &&
                    saved.target.serialized() == model.target.serialized(),
-               ErrorKind::bad_model, "it was made with another tokenizer");
+               ErrorKind::bad_model, "it was made with another tokenizer; give the same one, or another directory");
     const auto found = file.metadata().find(kProgress);
     check_kind(found != file.metadata().end(), ErrorKind::bad_model, "a model, but no checkpoint of a run");
     const tensor::Tensor moment1 = file.tensor(kMoment1);
@@ -79,6 +86,11 @@ Progress load_checkpoint(const std::filesystem::path& path, formats::Model& mode
     const std::int64_t size = adam.moment1().size();
     check_kind(moment1.size() == size && moment2.size() == size, ErrorKind::bad_model,
                "moments of {} and {} numbers, expected {}", moment1.size(), moment2.size(), size);
+    for (const tensor::Tensor& moment : {moment1, moment2}) {
+      check_kind(
+          moment.dtype() == tensor::DType::f32 && std::isfinite(kernels::sum_of_squares<float>(moment.data<float>())),
+          ErrorKind::bad_model, "a moment of the optimiser is no number");
+    }
     try {
       const json progress = json::parse(found->second);
       const Progress restored = progress_from(progress);
@@ -90,6 +102,17 @@ Progress load_checkpoint(const std::filesystem::path& path, formats::Model& mode
       base::fail(ErrorKind::bad_model, "its progress is damaged: {}", error.what());
     }
   });
+}
+
+std::string differences(const std::string& before, const std::string& now) {
+  const json old_object = json::parse(before, nullptr, false);
+  std::vector<std::string> found;
+  const json new_object = json::parse(now);
+  for (const auto& [key, value] : new_object.items()) {
+    const json old_value = old_object.is_object() ? old_object.value(key, json()) : json();
+    if (old_value != value) found.push_back(fmt::format("{} {}, now {}", key, old_value.dump(), value.dump()));
+  }
+  return fmt::format("{}", fmt::join(found, "; "));
 }
 
 }  // namespace zhuyi::train

@@ -34,8 +34,8 @@ class EncodedCorpus {
   std::uint64_t fingerprint() const;
 
  private:
-  std::vector<std::int32_t> ids_;         // source of pair 0, target of pair 0, source of pair 1, ...
-  std::vector<std::int64_t> offsets_;     // where each pair begins
+  std::vector<std::int32_t> ids_;      // source of pair 0, target of pair 0, source of pair 1, ...
+  std::vector<std::int64_t> offsets_;  // where each pair begins
   std::vector<data::PairLength> lengths_;
   std::vector<std::int64_t> index_;
   std::int64_t left_out_ = 0;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "kernels/vector.h"
 #include "optim/average.h"
 #include "train/checkpoint.h"
 
@@ -23,20 +24,21 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 // What must be the same when a run continues, as text.
 std::string fixed_options(const TrainOptions& o) {
-  return json{{"batch-tokens", o.batches.tokens},
-              {"pool", o.batches.pool},
-              {"accumulate", o.accumulate},
-              {"beta1", o.adam.beta1},
-              {"beta2", o.adam.beta2},
-              {"epsilon", o.adam.epsilon},
-              {"weight-decay", o.adam.decay},
-              {"schedule", optim::name_of(o.schedule.kind)},
-              {"learning-rate", o.schedule.peak},
-              {"warmup", o.schedule.warmup},
-              {"cooldown", o.schedule.cooldown},
-              {"clip", o.clip},
-              {"seed", o.seed}}
-      .dump();
+  json out;
+  out["batch-tokens"] = o.batches.tokens;
+  out["pool"] = o.batches.pool;
+  out["accumulate"] = o.accumulate;
+  out["beta1"] = o.adam.beta1;
+  out["beta2"] = o.adam.beta2;
+  out["epsilon"] = o.adam.epsilon;
+  out["weight-decay"] = o.adam.decay;
+  out["schedule"] = optim::name_of(o.schedule.kind);
+  out["learning-rate"] = o.schedule.peak;
+  out["warmup"] = o.schedule.warmup;
+  out["cooldown"] = o.schedule.cooldown;
+  out["clip"] = o.clip;
+  out["seed"] = o.seed;
+  return out.dump();
 }
 
 // One run: the state of train(), and its parts as functions.
@@ -64,6 +66,7 @@ class Training {
   }
 
   void resume();
+  void cut_metrics();
   double done() const;
   void step();
   double add_gradients(std::int64_t part, Window& sums);
@@ -72,10 +75,11 @@ class Training {
   bool validation_due() const;
   void validate();
   void snapshot();
+  void check_weights() const;
   void save();
   void try_average();
   void write_model(const Validation& validation);
-  void write_metrics(json line);
+  void write_metrics(const json& line);
 
   formats::Model& model_;
   const EncodedCorpus& corpus_;
@@ -89,14 +93,13 @@ class Training {
   Validation best_;
   StepReport last_;
   double gradient_norm_ = 0;
-  std::int64_t validated_step_ = -1;
 };
 
 TrainResult Training::run() {
+  check_kind(corpus_.size() > 0, ErrorKind::bad_file, "training: no pairs to train on");
   resume();
-  const std::int64_t first = progress_.step;
   plan_ = plan_epoch(corpus_.lengths(), options_.batches, progress_.epoch);
-  check_kind(!plan_.empty(), ErrorKind::bad_file, "training: no pairs to train on");
+  observer_.started(where());
   while (done() < 1) {
     if (observer_.stop_requested()) {
       save();
@@ -107,30 +110,37 @@ TrainResult Training::run() {
     if (progress_.step % options_.report_steps == 0) report();
     if (validation_due()) validate();
   }
-  if (progress_.step > first) {
-    if (validated_step_ != progress_.step) validate();
+  if (progress_.averaged_step != progress_.step) {
+    if (progress_.validated_step != progress_.step) validate();
     try_average();
   }
   return {false, progress_.step, best_};
 }
 
 void Training::resume() {
-  if (!std::filesystem::exists(file("checkpoint.safetensors"))) return;
+  if (!std::filesystem::exists(file("checkpoint.safetensors"))) return cut_metrics();
   const Progress saved = load_checkpoint(file("checkpoint.safetensors"), model_, adam_);
   check_kind(saved.data == progress_.data, ErrorKind::bad_model,
              "{} was made with other training data; give the same files, or another directory",
              file("checkpoint.safetensors").string());
   check_kind(saved.options == progress_.options, ErrorKind::bad_model,
-             "{} was made with other options: {}, now {}; give the same ones, or another directory",
-             file("checkpoint.safetensors").string(), saved.options, progress_.options);
+             "{} was made with other options ({}); give the same ones, or another directory",
+             file("checkpoint.safetensors").string(), differences(saved.options, progress_.options));
   progress_ = saved;
-  const std::filesystem::path metrics = file("metrics.jsonl");
-  if (std::filesystem::exists(metrics) &&
-      static_cast<std::int64_t>(std::filesystem::file_size(metrics)) > progress_.metrics_bytes) {
-    std::filesystem::resize_file(metrics, static_cast<std::uintmax_t>(progress_.metrics_bytes));
-  }
+  cut_metrics();
   best_.nll = progress_.best_nll;
-  observer_.resumed(where());
+}
+
+// Takes off the lines of metrics that were written after the checkpoint: their steps are taken again.
+void Training::cut_metrics() {
+  const std::filesystem::path metrics = file("metrics.jsonl");
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(metrics, error);
+  const auto keep = error ? 0 : std::min(size, static_cast<std::uintmax_t>(progress_.metrics_bytes));
+  if (!error && size > keep) std::filesystem::resize_file(metrics, keep, error);
+  check_kind(!error || !std::filesystem::exists(metrics), ErrorKind::system, "cannot shorten {}: {}", metrics.string(),
+             error.message());
+  progress_.metrics_bytes = static_cast<std::int64_t>(keep);
 }
 
 // The share of the training that is done, by the limit that is nearest.
@@ -152,8 +162,8 @@ double Training::done() const {
 double Training::add_gradients(std::int64_t part, Window& sums) {
   const nn::Batch batch = corpus_.batch(plan_[static_cast<std::size_t>(progress_.batch)]);
   autograd::Tape tape(gradients_);
-  autograd::Run run(tape, base::combine(options_.seed, static_cast<std::uint64_t>(progress_.step),
-                                        static_cast<std::uint64_t>(part)));
+  autograd::Run run(
+      tape, base::combine(options_.seed, static_cast<std::uint64_t>(progress_.step), static_cast<std::uint64_t>(part)));
   const ops::Loss loss = model_.transformer->loss(batch, run);
   tape.backward(loss.total);
   const double total = loss.total.value().at(0, 0);
@@ -174,6 +184,7 @@ void Training::step() {
   Window sums;
   gradients_.clear();
   for (std::int64_t part = 0; part < options_.accumulate; ++part) {
+    if (part > 0 && done() >= 1) break;  // the last epoch ends within the step
     const double loss = add_gradients(part, sums);
     check_kind(std::isfinite(loss), ErrorKind::bad_model,
                "training: the loss of step {} is {}; the last checkpoint is intact. Try a lower --learning-rate",
@@ -182,6 +193,10 @@ void Training::step() {
   ++progress_.step;
   const double scale = 1.0 / static_cast<double>(sums.target_tokens);
   gradient_norm_ = optim::gradient_norm(gradients_, scale);
+  check_kind(
+      std::isfinite(gradient_norm_), ErrorKind::bad_model,
+      "training: the norm of the gradient of step {} is {}; the last checkpoint is intact. Try a lower --learning-rate",
+      progress_.step, gradient_norm_);
   last_.rate = options_.schedule.rate(progress_.step, share);
   adam_.step(model_.transformer->parameters(), gradients_, last_.rate,
              scale * optim::clip_factor(gradient_norm_, options_.clip));
@@ -232,10 +247,15 @@ bool Training::validation_due() const {
 }
 
 void Training::validate() {
+  check_weights();
   const Validation validation = validator_.run(model_, true);
+  check_kind(
+      std::isfinite(validation.nll), ErrorKind::bad_model,
+      "training: the validation loss after step {} is {}; the last checkpoint is intact. Try a lower --learning-rate",
+      progress_.step, validation.nll);
   progress_.seconds += validation.seconds;
   progress_.validated_seconds = progress_.seconds;
-  validated_step_ = progress_.step;
+  progress_.validated_step = progress_.step;
   const bool best = progress_.best_nll == 0 || validation.nll < progress_.best_nll;
   if (best) write_model(validation);
   write_metrics({{"step", progress_.step},
@@ -262,7 +282,19 @@ void Training::snapshot() {
   }
 }
 
-void Training::save() { save_checkpoint(file("checkpoint.safetensors"), model_, adam_, progress_); }
+// Weights that are no numbers are never written: no checkpoint or model with them could be read again.
+void Training::check_weights() const {
+  const double sum = kernels::sum_of_squares<float>(model_.transformer->parameters().flat().data<float>());
+  check_kind(
+      std::isfinite(sum), ErrorKind::bad_model,
+      "training: a weight is no number after step {}; the last checkpoint is intact. Try a lower --learning-rate",
+      progress_.step);
+}
+
+void Training::save() {
+  check_weights();
+  save_checkpoint(file("checkpoint.safetensors"), model_, adam_, progress_);
+}
 
 void Training::write_model(const Validation& validation) {
   progress_.best_nll = validation.nll;
@@ -276,6 +308,7 @@ void Training::write_model(const Validation& validation) {
 
 // The mean of the last snapshots takes the place of the best model when its validation loss is lower (paper 6.1).
 void Training::try_average() {
+  progress_.averaged_step = progress_.step;
   if (progress_.snapshots.size() < 2) return;
   std::vector<tensor::Tensor> blocks;
   for (const std::int64_t step : progress_.snapshots) {
@@ -303,7 +336,7 @@ void Training::try_average() {
   observer_.averaged(static_cast<std::int64_t>(blocks.size()), validation, best);
 }
 
-void Training::write_metrics(json line) {
+void Training::write_metrics(const json& line) {
   const std::string text = line.dump() + "\n";
   base::append_file(file("metrics.jsonl"), text);
   progress_.metrics_bytes += static_cast<std::int64_t>(text.size());
@@ -311,12 +344,39 @@ void Training::write_metrics(json line) {
 
 }  // namespace
 
+void validate(const TrainOptions& o) {
+  const auto check_at_least = [](const char* name, auto value, auto least) {
+    base::check(std::isfinite(static_cast<double>(value)) && value >= least, "{} is {}, expected {} or more", name,
+                value, least);
+  };
+  const auto check_share = [](const char* name, double value) {
+    base::check(value >= 0 && value <= 1, "{} is {}, expected 0 to 1", name, value);
+  };
+  check_at_least("minutes", o.budget.minutes, 0.0);
+  check_at_least("steps", o.budget.steps, std::int64_t{0});
+  check_at_least("epochs", o.budget.epochs, std::int64_t{0});
+  base::check(o.budget.minutes > 0 || o.budget.steps > 0 || o.budget.epochs > 0,
+              "training: no end is set; give minutes, steps or epochs");
+  check_at_least("batch-tokens", o.batches.tokens, std::int64_t{1});
+  check_at_least("pool", o.batches.pool, std::int64_t{1});
+  check_at_least("accumulate", o.accumulate, std::int64_t{1});
+  check_at_least("learning-rate", o.schedule.peak, 0.0);
+  check_at_least("warmup", o.schedule.warmup, std::int64_t{1});
+  check_share("cooldown", o.schedule.cooldown);
+  check_at_least("clip", o.clip, 0.0);
+  base::check(o.adam.beta1 >= 0 && o.adam.beta1 < 1 && o.adam.beta2 >= 0 && o.adam.beta2 < 1,
+              "beta1 is {} and beta2 {}, expected at least 0 and less than 1", o.adam.beta1, o.adam.beta2);
+  check_at_least("epsilon", o.adam.epsilon, 0.0);
+  check_at_least("weight-decay", o.adam.decay, 0.0);
+  check_at_least("validate-minutes", o.validate_minutes, 0.0);
+  check_at_least("validate-steps", o.validate_steps, std::int64_t{0});
+  check_at_least("keep", o.keep, std::int64_t{0});
+  check_at_least("report-steps", o.report_steps, std::int64_t{1});
+}
+
 TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
                   const TrainOptions& options, Observer& observer) {
-  base::check(options.accumulate >= 1 && options.report_steps >= 1, "training: accumulate {} and report-steps {}, expected 1 or more",
-              options.accumulate, options.report_steps);
-  base::check(options.budget.minutes > 0 || options.budget.steps > 0 || options.budget.epochs > 0,
-              "training: no end is set; give minutes, steps or epochs");
+  validate(options);
   return Training(model, corpus, validator, options, observer).run();
 }
 

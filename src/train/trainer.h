@@ -56,7 +56,8 @@ struct StepReport {
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void resumed(const StepReport& /*where*/) {}
+  // The run is accepted: options, data and checkpoint fit together. Step 0 for a new run. Nothing is written before.
+  virtual void started(const StepReport& /*where*/) {}
   virtual void stepped(const StepReport& /*report*/) {}
   virtual void validated(const StepReport& /*where*/, const Validation& /*result*/, bool /*best*/) {}
   virtual void averaged(std::int64_t /*snapshots*/, const Validation& /*result*/, bool /*best*/) {}
@@ -69,11 +70,14 @@ struct TrainResult {
   Validation best;
 };
 
-// Trains `model` in options.directory, which must exist; continues from the checkpoint there if there is one. With a limit in
-// steps or epochs a run that was stopped and continued gives bit for bit what an uninterrupted one gives (same CPU, same number
-// of threads). Leaves checkpoint.safetensors, snapshot-STEP.safetensors, metrics.jsonl and model.safetensors (the best by
-// validation loss, the mean of the last snapshots tried too). Throws bad_model for a checkpoint of other data or another
-// configuration, system when the disk is full; then the last checkpoint is intact.
+// Throws invalid_argument naming the option that cannot be: no limit set, or a number out of range.
+void validate(const TrainOptions& options);
+
+// Trains `model` in options.directory, which must exist; continues from the checkpoint there if there is one. With a
+// limit in steps or epochs a run that was stopped and continued gives bit for bit what an uninterrupted one gives (same
+// CPU, same number of threads). Leaves checkpoint.safetensors, snapshot-STEP.safetensors, metrics.jsonl and
+// model.safetensors (the best by validation loss, the mean of the last snapshots tried too). Throws bad_model for a
+// checkpoint of other data or another configuration, system when the disk is full; then the last checkpoint is intact.
 TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
                   const TrainOptions& options, Observer& observer);
 
