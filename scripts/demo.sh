@@ -69,6 +69,7 @@ child='' stopped=no
 stop() {
   stopped=yes
   if [[ -n $child ]]; then
+    printf '\nStopping; what there is to save is being saved (once more: at once) ...\n' >&2
     kill -s "$1" -- "-$child" 2>/dev/null || true
   else
     leave
