@@ -111,6 +111,7 @@ int run(const std::vector<std::string>& words) {
   for (const CommandEntry& entry : commands()) {
     CLI::App* sub = app.add_subcommand(entry.name, entry.summary);
     sub->fallthrough();
+    sub->footer("Every option may also stand in a TOML file, by its name: --config FILE");
     const cli::Action declared = entry.declare(*sub);
     if (entry.name == command) action = declared;
   }

@@ -55,11 +55,12 @@ V parse(const std::string& name, const std::string& text) {
   }
 }
 
-nn::Config configuration(const Options& options, const text::Tokenizer& source, const text::Tokenizer& target) {
+// The preset with the fields that were given, for vocabularies of these sizes.
+nn::Config configuration(const Options& options, std::int64_t source_vocabulary, std::int64_t target_vocabulary) {
   nn::Config config = nn::preset(options.preset);
   if (options.separate) config.tying = nn::Tying::output;
-  config.source_vocabulary = source.size();
-  config.target_vocabulary = target.size();
+  config.source_vocabulary = source_vocabulary;
+  config.target_vocabulary = target_vocabulary;
   nn::for_each_field(config, [&](const char* name, const char*, auto& value) {
     const auto given = options.model.find(name);
     if (given == options.model.end() || given->second.empty()) return;
@@ -76,7 +77,13 @@ struct Tokenizers {
 
 // Reads the tokenizer at `path`, or learns it from `sentences` and keeps it there.
 text::Tokenizer learn(const fs::path& path, const std::vector<std::string>& sentences, const Options& options) {
-  if (fs::exists(path)) return text::Tokenizer::load(path);
+  if (fs::exists(path)) {
+    text::Tokenizer kept = text::Tokenizer::load(path);
+    base::check_kind(kept.size() <= options.vocabulary, ErrorKind::bad_model,
+                     "{} has {} pieces, --vocabulary asks for {} at most; give as many, or another directory",
+                     path.string(), kept.size(), options.vocabulary);
+    return kept;
+  }
   text::TokenizerTraining training;
   training.type = options.tokenizer_type == "bpe" ? text::TokenizerType::bpe : text::TokenizerType::unigram;
   training.size = options.vocabulary;
@@ -153,7 +160,7 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--beta2", t.adam.beta2, "Adam");
   app.add_option("--epsilon", t.adam.epsilon, "Adam");
   app.add_option("--weight-decay", t.adam.decay, "AdamW");
-  app.add_option("--seed", t.seed, "of weights, order and dropout");
+  app.add_option("--seed", t.seed, "of weights, order and dropout")->check(CLI::NonNegativeNumber);
   app.add_option("--validate-minutes", t.validate_minutes, "between validations; each saves a checkpoint");
   app.add_option("--validate-steps", t.validate_steps, "between validations, instead of the time");
   app.add_option("--validate-translations", o.translate, "sentences translated for BLEU and chrF");
@@ -175,6 +182,8 @@ void run(CLI::App& app, Options& o) {
   train::validate(t);
   check(o.max_tokens >= 0 && o.translate >= 0, "--max-tokens is {} and --validate-translations {}, expected 0 or more",
         o.max_tokens, o.translate);
+  check(o.vocabulary >= 1, "--vocabulary is {}, expected 1 or more", o.vocabulary);
+  configuration(o, o.vocabulary, o.vocabulary);  // what cannot be is said before any work is done
   const std::vector<data::SentencePair> pairs = data::read_tsv(o.train);
   std::vector<data::SentencePair> valid = data::read_tsv(o.valid);
   base::create_directories(directory);
@@ -182,7 +191,7 @@ void run(CLI::App& app, Options& o) {
   catch_interrupts();
 
   const Tokenizers pieces = tokenizers(o, pairs);
-  const nn::Config config = configuration(o, pieces.source, pieces.target);
+  const nn::Config config = configuration(o, pieces.source.size(), pieces.target.size());
   t.schedule.d_model = config.d_model;
   formats::Model model{
       std::make_unique<nn::Transformer>(config, pieces.target.bos(), t.seed), pieces.source, pieces.target, {}};

@@ -50,10 +50,10 @@ inline std::vector<data::SentencePair> letter_pairs(std::int64_t count, std::int
   return pairs;
 }
 
-// A tokenizer in which every letter is one piece.
-inline text::Tokenizer letter_tokenizer() {
+// A tokenizer in which every letter is one piece; those of different seeds have the same pieces, scored differently.
+inline text::Tokenizer letter_tokenizer(std::uint64_t seed = 99) {
   std::vector<std::string> sentences;
-  for (const data::SentencePair& pair : letter_pairs(200, 2, 8, false, 99)) sentences.push_back(pair.source);
+  for (const data::SentencePair& pair : letter_pairs(200, 2, 8, false, seed)) sentences.push_back(pair.source);
   text::TokenizerTraining training;
   training.size = 2 * kLetters + 4;
   training.size_is_limit = true;

@@ -1,0 +1,383 @@
+// zhuyi train from outside: from text to a model file, stopped and continued, refusals, the configuration file, the
+// help.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/program.h"
+
+namespace zhuyi::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Clock = std::chrono::steady_clock;
+
+// Lines "a word of English TAB 几个汉字 TAB document" by a little grammar.
+std::string pairs(int begin, int end) {
+  const std::vector<std::pair<std::string, std::string>> verbs = {
+      {"open", "打开"}, {"close", "关闭"}, {"print", "打印"}, {"delete", "删除"}, {"copy", "复制"}};
+  const std::vector<std::pair<std::string, std::string>> things = {{"file", "文件"},    {"table", "表格"},
+                                                                   {"page", "页面"},    {"letter", "信件"},
+                                                                   {"picture", "图片"}, {"window", "窗口"}};
+  std::string text;
+  for (int i = begin; i < end; ++i) {
+    const auto& [verb, verb_zh] = verbs[static_cast<std::size_t>(i) % verbs.size()];
+    const auto& [thing, thing_zh] = things[static_cast<std::size_t>(i / 5) % things.size()];
+    const std::string number = std::to_string(i);
+    text += verb + " the " + thing + " number " + number + "\t" + verb_zh + "第" + number + "个" + thing_zh + "\tdoc" +
+            std::to_string(i / 20) + "\n";
+  }
+  return text;
+}
+
+std::vector<nlohmann::json> lines_of(const std::string& path) {
+  std::istringstream text(content_of(path));
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+std::vector<std::string> operator+(std::vector<std::string> left, const std::vector<std::string>& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+class TrainCommand : public ::testing::Test {
+ protected:
+  TrainCommand() {
+    train_ = folder_.write("train.tsv", pairs(0, 100));
+    valid_ = folder_.write("valid.tsv", pairs(100, 110));
+    run_ = folder_.file("run");
+  }
+
+  // A command for a model of a few thousand parameters.
+  std::vector<std::string> command(const std::vector<std::string>& more) const {
+    return std::vector<std::string>{
+               "train", "--train",        train_, "--valid",          valid_, "-o",
+               run_,    "--preset",       "tiny", "--d-model",        "16",   "--d-ff",
+               "16",    "--heads",        "2",    "--encoder-layers", "1",    "--decoder-layers",
+               "1",     "--vocabulary",   "400",  "--batch-tokens",   "200",  "--validate-translations",
+               "2",     "--report-steps", "1"} +
+           more;
+  }
+  std::string in_run(const std::string& name) const { return run_ + "/" + name; }
+
+  TemporaryFolder folder_;
+  std::string train_;
+  std::string valid_;
+  std::string run_;
+};
+
+TEST_F(TrainCommand, GoesFromFilesOfTextToAModelThatTranslates) {
+  std::string text;
+  std::istringstream lines(pairs(0, 100));
+  for (std::string line; std::getline(lines, line);) text += line.substr(0, line.rfind('\t')) + "\n";
+  std::replace(text.begin(), text.end(), '\t', '\n');
+  const std::string corpus = folder_.file("corpus.tsv");
+  const Outcome made =
+      run_zhuyi({"corpus", "tsv:" + folder_.write("text.tsv", pairs(0, 100)), "-o", corpus, "--split", "valid=20%"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.out, "");
+
+  const std::string pieces = folder_.file("pieces.model");
+  const Outcome learned =
+      run_zhuyi({"tokenizer", "train", "--input", corpus, "--output", pieces, "--size", "400", "--size-is-limit"});
+  ASSERT_EQ(learned.exit_code, 0) << learned.err;
+  text += "  two  spaces, and 😀 \n";
+  const Outcome encoded = run_zhuyi({"tokenizer", "encode", "-m", pieces}, text);
+  const Outcome decoded = run_zhuyi({"tokenizer", "decode", "-m", pieces}, encoded.out);
+  EXPECT_EQ(decoded.exit_code, 0) << decoded.err;
+  EXPECT_EQ(decoded.out, text);
+
+  train_ = corpus;
+  valid_ = folder_.file("corpus.valid.tsv");
+  const Outcome outcome = run_zhuyi(command({"--steps", "30", "--tokenizer", pieces}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, in_run("model.safetensors") + "\n");
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("done after 30 steps"), HasSubstr("validation nll"), HasSubstr("80 pairs")));
+  EXPECT_THAT(content_of(in_run("model.safetensors")).substr(8, 200), HasSubstr("{"));
+  const Outcome translated = run_zhuyi({"translate", "-m", in_run("model.safetensors")}, "open the file\n\nclose it\n");
+  EXPECT_EQ(translated.exit_code, 0) << translated.err;
+  EXPECT_EQ(std::count(translated.out.begin(), translated.out.end(), '\n'), 3);
+  std::int64_t reports = 0;
+  for (const nlohmann::json& line : lines_of(in_run("metrics.jsonl"))) {
+    if (!line.contains("loss")) continue;
+    EXPECT_EQ(line["step"], ++reports);
+    EXPECT_GT(line["seconds"], 0);
+    EXPECT_GT(line["target_tokens_per_second"], 0);
+  }
+  EXPECT_EQ(reports, 30);
+}
+
+// The run must end by the signal; were it to miss it, the test would fail after the steps are done.
+TEST_F(TrainCommand, StoppedBySignalItContinuesByItsDirectoryAlone) {
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    run_ = folder_.file("run" + std::to_string(signal_number));
+    RunningProgram program(ZHUYI_PROGRAM, command({"--steps", "100000"}), "");
+    const Clock::time_point give_up = Clock::now() + std::chrono::seconds(120);
+    while (!std::filesystem::exists(in_run("metrics.jsonl")) && Clock::now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    program.send(signal_number);
+    const Outcome stopped = program.wait();
+    EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
+    EXPECT_EQ(stopped.out, "");
+    EXPECT_THAT(stopped.err, HasSubstr("To continue: zhuyi train -o " + run_ + "\n"));
+    EXPECT_EQ(run_zhuyi({"translate", "-m", in_run("model.safetensors")}, "open\n").exit_code, 0);
+
+    const std::int64_t at = lines_of(in_run("metrics.jsonl")).back()["step"];
+    ASSERT_GE(at, 1);
+    const Outcome continued = run_zhuyi({"train", "-o", run_, "--steps", std::to_string(at + 5)});
+    EXPECT_EQ(continued.exit_code, 0) << continued.err;
+    EXPECT_THAT(continued.err, AllOf(HasSubstr("continuing at step " + std::to_string(at)),
+                                     HasSubstr("done after " + std::to_string(at + 5) + " steps")));
+    std::int64_t expected = 0;
+    for (const nlohmann::json& line : lines_of(in_run("metrics.jsonl"))) {
+      if (line.contains("loss")) {
+        EXPECT_EQ(line["step"], ++expected);
+      }
+    }
+    EXPECT_EQ(expected, at + 5);
+    // The directory remembers the new end as well: nothing is left to do.
+    const Outcome again = run_zhuyi({"train", "-o", run_});
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_THAT(again.err, HasSubstr("done after " + std::to_string(at + 5) + " steps"));
+  }
+}
+
+TEST_F(TrainCommand, StoppedAndContinuedIsTheUninterruptedRun) {
+  ASSERT_EQ(run_zhuyi(command({"--steps", "12", "--validate-steps", "5", "--threads", "1"})).exit_code, 0);
+  const std::string whole = content_of(in_run("model.safetensors"));
+  run_ = folder_.file("parts");
+  for (const char* steps : {"4", "9", "12"}) {
+    const Outcome part = run_zhuyi(command({"--validate-steps", "5", "--threads", "1", "--steps", steps}));
+    ASSERT_EQ(part.exit_code, 0) << part.err;
+  }
+  // Ends of runs are validated too, so other snapshots were kept; the weights at the last step are the same.
+  const auto weights = [](const std::string& path) {
+    const std::string bytes = content_of(path);
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return bytes.substr(8 + header);
+  };
+  EXPECT_EQ(weights(folder_.file("run/snapshot-12.safetensors")), weights(in_run("snapshot-12.safetensors")));
+}
+
+TEST_F(TrainCommand, OtherOptionsForARunAreRefusedAndTheRunGoesOn) {
+  ASSERT_EQ(run_zhuyi(command({"--steps", "3"})).exit_code, 0);
+  const std::string checkpoint = content_of(in_run("checkpoint.safetensors"));
+  const std::string config = content_of(in_run("config.toml"));
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--d-model", "32"}, "d-model 16, now 32"},
+      {{"--learning-rate", "0.5"}, "learning-rate 0.001, now 0.5"},
+      {{"--train", valid_}, "other training data"},
+      {{"--vocabulary", "300"}, "--vocabulary"},
+  };
+  for (const auto& [options, message] : cases) {
+    const Outcome refused = run_zhuyi(std::vector<std::string>{"train", "-o", run_, "--steps", "6"} + options);
+    EXPECT_EQ(refused.exit_code, 4) << options[0];
+    EXPECT_THAT(refused.err, AllOf(HasSubstr(message), HasSubstr("another directory")));
+    EXPECT_EQ(content_of(in_run("checkpoint.safetensors")), checkpoint);
+    EXPECT_EQ(content_of(in_run("config.toml")), config) << options[0];
+  }
+  const Outcome continued = run_zhuyi({"train", "-o", run_, "--steps", "6"});
+  EXPECT_EQ(continued.exit_code, 0) << continued.err;
+  EXPECT_THAT(continued.err, HasSubstr("done after 6 steps"));
+}
+
+TEST_F(TrainCommand, TakesItsOptionsFromAFileAndTheCommandLineWins) {
+  const std::string config = folder_.write("options.toml",
+                                           "steps = 7  # of training\n"
+                                           "report_steps = 1\n"
+                                           "[train]\n"
+                                           "train = \"" +
+                                               train_ + "\"\nvalid = \"" + valid_ +
+                                               "\"\n"
+                                               "preset = \"tiny\"\nd-model = 16\nd-ff = 16\nheads = 2\n"
+                                               "encoder-layers = 1\ndecoder-layers = 1\nvocabulary = 400\n"
+                                               "learning-rate = 2e-3\nseparate-tokenizers = true\n"
+                                               "[tokenizer]\nids = true\n");
+  const Outcome outcome = run_zhuyi({"train", "--config", config, "-o", run_, "--steps", "2"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("done after 2 steps"));
+  EXPECT_TRUE(std::filesystem::exists(in_run("tokenizer.source.model")));
+  EXPECT_TRUE(std::filesystem::exists(in_run("tokenizer.target.model")));
+  EXPECT_FALSE(std::filesystem::exists(in_run("tokenizer.model")));
+  const Outcome continued = run_zhuyi({"train", "-o", run_, "--steps", "3"});  // flags are remembered, too
+  EXPECT_EQ(continued.exit_code, 0) << continued.err;
+  EXPECT_FALSE(std::filesystem::exists(in_run("tokenizer.model")));
+}
+
+TEST_F(TrainCommand, TwoFlagsInAFileAreBothHeard) {
+  const std::string pieces = folder_.file("pieces.model");
+  const std::string config =
+      folder_.write("options.toml", "input = [\"" + train_ + "\"]\noutput = \"" + pieces +
+                                        "\"\nsize = 2000\nsize-is-limit = true\nbyte-fallback = false\n");
+  const Outcome outcome = run_zhuyi({"tokenizer", "train", "--config", config});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;  // without the first flag 2,000 pieces are too many
+  const Outcome encoded = run_zhuyi({"tokenizer", "encode", "-m", pieces}, "😀\n");
+  EXPECT_THAT(encoded.out, Not(HasSubstr("<0x")));  // the second one
+}
+
+TEST_F(TrainCommand, WrongWordsNameTheNearestRightOne) {
+  Outcome outcome = run_zhuyi(command({"--stepz", "3"}));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--stepz"), HasSubstr("did you mean --steps?"), HasSubstr("--help")));
+  outcome = run_zhuyi(command({"--learning-rat=3"}));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean --learning-rate?"));
+  outcome = run_zhuyi({"trian", "-o", run_});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean train?"));
+  outcome = run_zhuyi(command({"--config", folder_.write("a.toml", "stps = 3\n")}));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("'stps'"), HasSubstr("did you mean --steps?")));
+  outcome = run_zhuyi(command({"--config", folder_.write("b.toml", "[trains]\nsteps = 3\n")}));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean train?"));
+  outcome = run_zhuyi(command({"--config", folder_.write("c.toml", "[train]\nwarmpu = 3\n")}));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean --warmup?"));
+  outcome = run_zhuyi(command({"--config", folder_.write("d.toml", "steps = = 3\n")}));
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("line 1"));
+  outcome = run_zhuyi(command({"--config", folder_.file("missing.toml")}));
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("missing.toml"));
+  EXPECT_FALSE(std::filesystem::exists(run_));
+}
+
+TEST_F(TrainCommand, BadNumbersAreUsage) {
+  const std::vector<std::vector<std::string>> cases = {{"--steps", "many"},
+                                                       {"--steps", "-1"},
+                                                       {"--minutes", "-2"},
+                                                       {"--minutes", "nan"},
+                                                       {"--batch-tokens", "0"},
+                                                       {"--warmup", "0"},
+                                                       {"--warmup", "1e99"},
+                                                       {"--learning-rate", "fast"},
+                                                       {"--seed", "-1"},
+                                                       {"--threads", "0"},
+                                                       {"--beta2", "1"},
+                                                       {"--clip", "-1"},
+                                                       {"--accumulate", "0"},
+                                                       {"--schedule", "downhill"},
+                                                       {"--report-steps", "0"},
+                                                       {"--max-tokens", "-5"},
+                                                       {"--dropout", "1.5"},
+                                                       {"--dropout", "x"},
+                                                       {"--heads", "3"},
+                                                       {"--preset", "huge"},
+                                                       {"--norm-placement", "middle"},
+                                                       {"--vocabulary", "0"},
+                                                       {"--tokenizer-type", "words"},
+                                                       {"--keep", "-1"},
+                                                       {"--gated", "perhaps"},
+                                                       {"--steps"}};
+  for (const std::vector<std::string>& options : cases) {
+    std::vector<std::string> words = {"train", "--train", train_, "--valid", valid_, "-o", run_};
+    if (options[0] != "--steps") words = words + std::vector<std::string>{"--steps", "1"};
+    const Outcome outcome = run_zhuyi(words + options);
+    EXPECT_EQ(outcome.exit_code, 2) << options[0] << " " << options.back() << ": " << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(options[0].substr(2)));
+    EXPECT_FALSE(std::filesystem::exists(run_));
+  }
+  const Outcome outcome = run_zhuyi({"train", "--train", train_, "--valid", valid_});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--output"));
+}
+
+TEST_F(TrainCommand, ABadFileIsNamedAndLeavesNothing) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {folder_.file("missing.tsv"), "missing.tsv"},
+      {folder_.write("zeros.tsv", std::string(1000, '\0')), "zeros.tsv"},
+      {folder_.write("empty.tsv", ""), "empty.tsv"},
+      {folder_.write("half.tsv", pairs(0, 20).substr(0, 500) + "\nopen the fi"), "half.tsv"},
+      {folder_.path().string(), folder_.path().string()},
+  };
+  for (const auto& [file, name] : cases) {
+    for (const bool valid : {false, true}) {
+      const Outcome outcome = run_zhuyi(
+          {"train", "--train", valid ? train_ : file, "--valid", valid ? file : valid_, "-o", run_, "--steps", "1"});
+      EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+      EXPECT_THAT(outcome.err, HasSubstr(name));
+      EXPECT_FALSE(std::filesystem::exists(run_));
+    }
+  }
+  const Outcome outcome = run_zhuyi(command({"--tokenizer", folder_.write("zeros.model", std::string(1000, '\0'))}));
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("zeros.model"));
+}
+
+TEST_F(TrainCommand, ADamagedRunIsRefusedAndLeftAsItIs) {
+  ASSERT_EQ(run_zhuyi(command({"--steps", "2"})).exit_code, 0);
+  const std::string checkpoint = content_of(in_run("checkpoint.safetensors"));
+  const std::string model = content_of(in_run("model.safetensors"));
+  for (const std::string& bytes : {std::string(checkpoint.size(), '\0'), checkpoint.substr(0, checkpoint.size() / 2)}) {
+    folder_.write("run/checkpoint.safetensors", bytes);
+    const Outcome outcome = run_zhuyi({"train", "-o", run_, "--steps", "4"});
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("checkpoint.safetensors"));
+    EXPECT_EQ(content_of(in_run("checkpoint.safetensors")), bytes);
+    EXPECT_EQ(content_of(in_run("model.safetensors")), model);
+  }
+  folder_.write("run/checkpoint.safetensors", checkpoint);
+  folder_.write("run/config.toml", std::string(100, '\0'));
+  const Outcome outcome = run_zhuyi(command({"--steps", "4"}));
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("config.toml"));
+}
+
+TEST_F(TrainCommand, APlaceThatCannotBeWrittenIsTheSystemsFault) {
+  run_ = "/proc/zhuyi-run";
+  Outcome outcome = run_zhuyi(command({"--steps", "1"}));
+  EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("/proc/zhuyi-run"));
+  run_ = folder_.write("file", "text");
+  outcome = run_zhuyi(command({"--steps", "1"}));
+  EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
+  EXPECT_EQ(content_of(run_), "text");
+}
+
+TEST(Program, EveryCommandExplainsItself) {
+  const Outcome all = run_zhuyi({"--help"});
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_EQ(all.err, "");
+  const std::vector<std::pair<std::string, std::string>> commands = {
+      {"attention", "--kernel"}, {"corpus", "--max-length"}, {"evaluate", "--tokenize"},  {"inspect", "--preset"},
+      {"score", "--model"},      {"tokenizer", "--size"},    {"train", "--batch-tokens"}, {"translate", "--model"}};
+  for (const auto& [command, option] : commands) {
+    EXPECT_THAT(all.out, HasSubstr(command));
+    const Outcome help = run_zhuyi({command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_EQ(help.err, "") << command;
+    EXPECT_THAT(help.out, HasSubstr(option));
+    EXPECT_THAT(help.out, HasSubstr("--config"));
+  }
+  const std::string train = run_zhuyi({"train", "--help"}).out;
+  EXPECT_THAT(train, ::testing::ContainsRegex("--batch-tokens[^\n]*=4096"));
+  EXPECT_THAT(train, ::testing::ContainsRegex("--learning-rate[^\n]*=0.001"));
+  EXPECT_THAT(train, ::testing::ContainsRegex("--seed[^\n]*=1"));
+  EXPECT_THAT(run_zhuyi({"tokenizer", "--help"}).out, ::testing::ContainsRegex("--size[^\n]*\\[8000\\]"));
+  EXPECT_THAT(run_zhuyi({"corpus", "--help"}).out, ::testing::ContainsRegex("--max-length[^\n]*=400"));
+}
+
+TEST(Program, SaysItsVersion) {
+  const Outcome outcome = run_zhuyi({"--version"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, ::testing::MatchesRegex("zhuyi [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_EQ(run_zhuyi({}).exit_code, 2);
+  EXPECT_EQ(run_zhuyi({"--wrong"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace zhuyi::testing
