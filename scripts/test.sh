@@ -32,13 +32,15 @@ part() {
 }
 
 build_release() {
-  cmake --preset release -DZHUYI_WERROR=ON -DZHUYI_TESTS=ON -DZHUYI_BENCH=ON -DZHUYI_EXAMPLES=ON >build/configure.log ||
+  cmake --preset release -DZHUYI_WERROR=ON -DZHUYI_TESTS=ON -DZHUYI_PROGRAM=ON -DZHUYI_BENCH=ON -DZHUYI_EXAMPLES=ON \
+    >build/configure.log ||
     { cat build/configure.log && return 1; }
   cmake --build --preset release -j "$jobs"
 }
 
 build_asan() {
-  cmake --preset asan -DZHUYI_WERROR=ON -DZHUYI_TESTS=ON -DZHUYI_BENCH=OFF -DZHUYI_EXAMPLES=OFF >build/configure.log ||
+  cmake --preset asan -DZHUYI_WERROR=ON -DZHUYI_TESTS=ON -DZHUYI_PROGRAM=OFF -DZHUYI_BENCH=OFF -DZHUYI_EXAMPLES=OFF \
+    >build/configure.log ||
     { cat build/configure.log && return 1; }
   cmake --build --preset asan -j "$jobs"
 }
