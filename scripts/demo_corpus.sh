@@ -60,9 +60,16 @@ download() {
   say "Downloading ${#missing[@]} packages (about 135 MB for all; they are not installed) ..."
   if apt_download "${missing[@]}"; then return; fi
   # One that cannot be had stops them all: one at a time then.
+  local unreachable=0
   for package in "${missing[@]}"; do
-    if ! apt_download "$package"; then
+    if [[ $unreachable -ge 2 ]]; then
+      say "  $package is left out as well"
+    elif apt_download "$package"; then
+      unreachable=0
+    else
       say "  $package cannot be had and is left out: $(grep -m 1 '^E:' "$directory/apt.log" || echo 'see apt.log')"
+      # Without a network each would take its time to fail.
+      if grep -q -i -e 'resol' -e 'connect' -e 'timed out' "$directory/apt.log"; then unreachable=$((unreachable + 1)); fi
     fi
   done
 }
