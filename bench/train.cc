@@ -40,7 +40,8 @@ std::vector<nn::Batch> read_batches(const Options& options, std::int64_t vocabul
   std::int64_t target = 0;
   const auto draw = [&](std::int64_t length) {
     std::vector<std::int32_t> ids;
-    for (std::int64_t i = 0; i < length; ++i) ids.push_back(static_cast<std::int32_t>(3 + random.below(vocabulary - 3)));
+    for (std::int64_t i = 0; i < length; ++i)
+      ids.push_back(static_cast<std::int32_t>(3 + random.below(vocabulary - 3)));
     return ids;
   };
   while (file >> source >> target) {
@@ -66,8 +67,9 @@ double flops_of(const nn::Config& c, const nn::Batch& batch) {
   for (std::int64_t i = 0; i < batch.source.sentences.count(); ++i) {
     const auto s = static_cast<double>(batch.source.sentences.length(i));
     const auto t = static_cast<double>(batch.target.sentences.length(i));
-    work += 2 * d * (static_cast<double>(c.encoder_layers) * s * s +
-                     static_cast<double>(c.decoder_layers) * (t * s + t * t / 2));
+    work +=
+        2 * d *
+        (static_cast<double>(c.encoder_layers) * s * s + static_cast<double>(c.decoder_layers) * (t * s + t * t / 2));
   }
   return 3 * 2 * work;
 }
@@ -92,7 +94,8 @@ void run(const Options& options) {
     autograd::Run run(tape, base::combine(1, static_cast<std::uint64_t>(step)));
     tape.backward(model.loss(batch, run).total);
     const double scale = 1.0 / static_cast<double>(batch.target.sentences.tokens());
-    adam.step(model.parameters(), gradients, 1e-4, scale * optim::clip_factor(optim::gradient_norm(gradients, scale), 1));
+    adam.step(model.parameters(), gradients, 1e-4,
+              scale * optim::clip_factor(optim::gradient_norm(gradients, scale), 1));
     if (step == 0) continue;
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     tokens += static_cast<double>(batch.target.sentences.tokens());
@@ -104,12 +107,14 @@ void run(const Options& options) {
   const double gflops = flops / seconds / 1e9;
   const double megabytes = static_cast<double>(usage.ru_maxrss) / 1024;
   if (options.json) {
-    std::printf("{\"target_tokens_per_second\": %.1f, \"gflops\": %.1f, \"peak_gflops\": %.1f, \"peak_rss_mb\": %.0f}\n",
-                tokens / seconds, gflops, peak, megabytes);
+    std::printf(
+        "{\"target_tokens_per_second\": %.1f, \"gflops\": %.1f, \"peak_gflops\": %.1f, \"peak_rss_mb\": %.0f}\n",
+        tokens / seconds, gflops, peak, megabytes);
   } else {
-    std::printf("zhuyi f32 %s %.1f target_tokens/s  steps %lld  %.1f GFLOP/s, %.0f %% of %.0f in registers  peak_rss %.0f MB\n",
-                options.preset.c_str(), tokens / seconds, static_cast<long long>(options.steps), gflops,
-                100 * gflops / peak, peak, megabytes);
+    std::printf(
+        "zhuyi f32 %s %.1f target_tokens/s  steps %lld  %.1f GFLOP/s, %.0f %% of %.0f in registers  peak_rss %.0f MB\n",
+        options.preset.c_str(), tokens / seconds, static_cast<long long>(options.steps), gflops, 100 * gflops / peak,
+        peak, megabytes);
   }
 }
 

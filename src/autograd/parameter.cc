@@ -39,8 +39,7 @@ void initialize(const Parameter& parameter, std::uint64_t seed) {
 
 }  // namespace
 
-ParameterPtr Parameters::add(std::string name, std::int64_t rows, std::int64_t columns,
-                             Initialization initialization) {
+ParameterPtr Parameters::add(std::string name, std::int64_t rows, std::int64_t columns, Initialization initialization) {
   check(rows > 0 && columns > 0, "parameter {}: {} rows and {} columns, expected at least 1", name, rows, columns);
   check(find(name) == nullptr, "parameter {} is declared twice", name);
   auto parameter = std::make_shared<Parameter>();

@@ -34,8 +34,8 @@ class Run {
     return tape_->record(std::move(value), std::move(backward));
   }
 
-  // The dropout of the next place that has one: off when this run has none. Places are numbered in order of execution, which
-  // is fixed by the model.
+  // The dropout of the next place that has one: off when this run has none. Places are numbered in order of execution,
+  // which is fixed by the model.
   kernels::Dropout next_dropout(double rate) {
     if (!dropout_key_ || rate == 0) return {};
     return {rate, base::combine(*dropout_key_, ++dropout_places_)};

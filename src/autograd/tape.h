@@ -33,7 +33,8 @@ class Tape;
 // Adds the gradients of an operation's inputs, given that of its output.
 using Backward = std::function<void(const tensor::Tensor& output_gradient, Tape& tape)>;
 
-// Records the operations of one forward pass; backward() runs them in reverse, once, and frees what they kept on the way.
+// Records the operations of one forward pass; backward() runs them in reverse, once, and frees what they kept on the
+// way.
 class Tape {
  public:
   // Parameter gradients are added to `gradients`, which must outlive the tape.
@@ -48,7 +49,8 @@ class Tape {
   tensor::Tensor gradient(const Var& var);
   tensor::Tensor gradient(const Parameter& parameter) const { return gradients_.of(parameter); }
 
-  // Adds d loss / d x to every gradient; loss is a number (1 x 1). Can be called once. Gradients of variable() stay readable.
+  // Adds d loss / d x to every gradient; loss is a number (1 x 1). Can be called once. Gradients of variable() stay
+  // readable.
   void backward(const Var& loss);
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// The one exception type of the library, and the two ways to raise it: check() at the edge of a function, fail() inside.
+// The one exception type of the library, and the two ways to raise it: check() at the edge of a function, fail()
+// inside.
 
 #include <fmt/format.h>
 
@@ -22,7 +23,8 @@ enum class ErrorKind {
   internal,          // a defect of this software
 };
 
-// An error with its kind, a message that says what was found, what was expected and how to mend it, and where it happened.
+// An error with its kind, a message that says what was found, what was expected and how to mend it, and where it
+// happened.
 class Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}

@@ -14,7 +14,8 @@ namespace zhuyi::base {
 std::string read_file(const std::filesystem::path& path);
 
 // A file that takes the place of `path` only when commit() is called: it is written beside it under a temporary name,
-// synced to the disk and renamed. Without commit() nothing changes and the temporary file is removed. A device or a pipe
+// synced to the disk and renamed. Without commit() nothing changes and the temporary file is removed. A device or a
+// pipe
 // (/dev/stdout, /dev/null) is written to as it is, never replaced.
 class AtomicFile {
  public:
@@ -44,8 +45,8 @@ void append_file(const std::filesystem::path& path, std::string_view bytes);
 // Creates a directory and its parents. Throws system, naming the path.
 void create_directories(const std::filesystem::path& path);
 
-// Gives the lines of a text to `visit`, without their end; an end of line is LF or CRLF, a last line without one counts,
-// and nothing follows a final end of line.
+// Gives the lines of a text to `visit`, without their end; an end of line is LF or CRLF, a last line without one
+// counts, and nothing follows a final end of line.
 void for_each_line(std::string_view text, const std::function<void(std::string_view)>& visit);
 
 }  // namespace zhuyi::base

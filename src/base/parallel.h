@@ -15,8 +15,9 @@ inline int threads() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 // Sets the number of threads of later parallel loops started from this thread; `count` >= 1.
 inline void set_threads(int count) { omp_set_num_threads(count); }
 
-// Calls body(begin, end) for consecutive pieces of [0, count) of at most `grain` items, each exactly once, on any thread.
-// Which thread takes which piece is not fixed, so results must not depend on it. The first exception is passed on.
+// Calls body(begin, end) for consecutive pieces of [0, count) of at most `grain` items, each exactly once, on any
+// thread. Which thread takes which piece is not fixed, so results must not depend on it. The first exception is passed
+// on.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   if (count <= 0) return;

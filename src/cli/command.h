@@ -6,7 +6,8 @@
 
 namespace zhuyi::cli {
 
-// Runs a sub-command with the parsed options. Results go to standard output, messages to standard error; errors are thrown.
+// Runs a sub-command with the parsed options. Results go to standard output, messages to standard error; errors are
+// thrown.
 using Action = std::function<void()>;
 
 // One function a sub-command, in a file of the same name.

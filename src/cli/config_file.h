@@ -7,8 +7,8 @@
 
 namespace zhuyi::cli {
 
-// The name among `known` nearest to `name` by edit distance (Levenshtein, 1966), or "" when none is near (more than a third
-// of the letters differ, at least two).
+// The name among `known` nearest to `name` by edit distance (Levenshtein, 1966), or "" when none is near (more than a
+// third of the letters differ, at least two).
 std::string nearest(const std::string& name, const std::vector<std::string>& known);
 
 // "; did you mean --steps?" or "".
@@ -18,8 +18,8 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
 std::vector<std::string> option_names(const CLI::App& app);
 
 // Reads a TOML file for one sub-command: keys at the top and in the table of the sub-command's name are options without
-// their dashes (`batch-tokens = 4096`; underscores count as dashes); tables of other sub-commands are left alone. What the
-// command line gives wins. Unknown keys and tables are errors that name the nearest known one.
+// their dashes (`batch-tokens = 4096`; underscores count as dashes); tables of other sub-commands are left alone. What
+// the command line gives wins. Unknown keys and tables are errors that name the nearest known one.
 class TomlConfig : public CLI::Config {
  public:
   // `app` is the program, `command` the name of the sub-command that runs.

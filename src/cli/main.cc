@@ -97,8 +97,8 @@ std::string named_command(const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CommandEntry& entry : commands()) names.emplace_back(entry.name);
   if (std::find(names.begin(), names.end(), words.front()) != names.end()) return words.front();
-  throw Error(ErrorKind::invalid_argument,
-              "unknown command '" + words.front() + "'" + cli::suggestion(words.front(), names) + " (see zhuyi --help)");
+  throw Error(ErrorKind::invalid_argument, "unknown command '" + words.front() + "'" +
+                                               cli::suggestion(words.front(), names) + " (see zhuyi --help)");
 }
 
 int run(const std::vector<std::string>& words) {
@@ -136,8 +136,8 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Large tensors come and go all the time: keep their pages instead of returning them to the system and faulting them in
-  // again (a quarter of a training step otherwise).
+  // Large tensors come and go all the time: keep their pages instead of returning them to the system and faulting them
+  // in again (a quarter of a training step otherwise).
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, -1);
   std::signal(SIGPIPE, SIG_IGN);

@@ -1,13 +1,14 @@
 #pragma once
-// The options of a run as used, kept in its directory as TOML, so that the run can be continued by naming the directory alone.
+// The options of a run as used, kept in its directory as TOML, so that the run can be continued by naming the directory
+// alone.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
 namespace zhuyi::cli {
 
-// Gives every option of `command` that was not given the value that the file holds for it, if the file exists. Throws bad_file
-// for a file that is not TOML, or has unknown keys.
+// Gives every option of `command` that was not given the value that the file holds for it, if the file exists. Throws
+// bad_file for a file that is not TOML, or has unknown keys.
 void restore_options(CLI::App& command, const std::filesystem::path& file);
 
 // Writes the options of `command`, given or default, as TOML. Throws system.

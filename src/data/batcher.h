@@ -1,5 +1,6 @@
 #pragma once
-// Which pairs make up which batch: a token budget, similar lengths together, an order that is a function of (seed, epoch).
+// Which pairs make up which batch: a token budget, similar lengths together, an order that is a function of (seed,
+// epoch).
 
 #include <cstdint>
 #include <span>
@@ -14,8 +15,9 @@ struct PairLength {
 };
 
 struct BatcherOptions {
-  std::int64_t tokens = 4096;  // a batch holds at most so many source and so many target tokens (a single pair may hold more)
-  std::int64_t pool = 32;      // batches whose pairs are sorted by length together; 1: lengths are mixed
+  std::int64_t tokens =
+      4096;  // a batch holds at most so many source and so many target tokens (a single pair may hold more)
+  std::int64_t pool = 32;  // batches whose pairs are sorted by length together; 1: lengths are mixed
   std::uint64_t seed = 1;
 };
 

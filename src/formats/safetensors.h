@@ -1,5 +1,6 @@
 #pragma once
-// The safetensors container: an 8-byte length, a JSON header that names tensors, then their bytes. Read through a memory map.
+// The safetensors container: an 8-byte length, a JSON header that names tensors, then their bytes. Read through a
+// memory map.
 
 #include <cstdint>
 #include <filesystem>
@@ -31,8 +32,8 @@ class SafeTensorsFile {
   const std::map<std::string, SafeTensor>& tensors() const { return tensors_; }
   bool contains(const std::string& name) const { return tensors_.contains(name); }
 
-  // A copy as a matrix (one size: one row; more than two: the first ones multiplied into rows). Throws bad_model when it is
-  // missing or neither F32 nor F64.
+  // A copy as a matrix (one size: one row; more than two: the first ones multiplied into rows). Throws bad_model when
+  // it is missing or neither F32 nor F64.
   tensor::Tensor tensor(const std::string& name) const;
   // A copy of an I32 tensor's numbers, or of an I64 one's that fit. Throws bad_model.
   std::vector<std::int32_t> integers(const std::string& name) const;

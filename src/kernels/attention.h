@@ -40,15 +40,15 @@ struct AttentionMap {
   std::vector<std::int32_t> key_rows;
 };
 
-// The weights of all blocks and heads, kept for backward: for block b and head h, a [queries, keys] matrix, row-major, at
-// offset (heads * sum over earlier blocks of queries * keys) + h * queries * keys. After dropout is applied to a copy, so
-// these are the weights before dropout. Weights of masked keys are 0.
+// The weights of all blocks and heads, kept for backward: for block b and head h, a [queries, keys] matrix, row-major,
+// at offset (heads * sum over earlier blocks of queries * keys) + h * queries * keys. After dropout is applied to a
+// copy, so these are the weights before dropout. Weights of masked keys are 0.
 std::int64_t attention_weight_count(const AttentionMap& map, std::int64_t heads);
 
 // out[i, head h's columns] = sum_j weight_ij v[j, head h's columns], weight = dropout(softmax over keys of similarity).
 // q [queries, heads * d_k], k [keys, heads * d_k], v [keys, heads * d_v], out [queries, heads * d_v].
-// weights: attention_weight_count numbers, or empty when they are not wanted. Forward with key_rows may not keep weights for
-// backward. T is float or double.
+// weights: attention_weight_count numbers, or empty when they are not wanted. Forward with key_rows may not keep
+// weights for backward. T is float or double.
 template <class T>
 struct AttentionInputs {
   ConstMatrix<T> q;
@@ -62,8 +62,8 @@ struct AttentionInputs {
 template <class T>
 void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights);
 
-// The gradients of `attention`, added to dq, dk, dv. map.key_rows must be empty. No two blocks may share keys unless the
-// map has the blocks in order; sums over queries of a key are in a fixed order.
+// The gradients of `attention`, added to dq, dk, dv. map.key_rows must be empty. No two blocks may share keys unless
+// the map has the blocks in order; sums over queries of a key are in a fixed order.
 template <class T>
 void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& map, std::span<const T> weights,
                         ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv);

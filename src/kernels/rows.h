@@ -1,6 +1,7 @@
 #pragma once
 // Row by row: softmax, layer norm, cross-entropy, bias gradients, embedding rows. T is float or double; matrices have
-// column stride 1. A row's result never depends on other rows; sums over rows have a fixed order on any number of threads.
+// column stride 1. A row's result never depends on other rows; sums over rows have a fixed order on any number of
+// threads.
 
 #include <cstdint>
 #include <span>
@@ -17,8 +18,8 @@ void softmax(Matrix<T> x);
 template <class T>
 void log_softmax(Matrix<T> x);
 
-// Layer norm (Ba, Kiros, Hinton, 2016): out = (x - mean) / sqrt(variance + epsilon) * gain + bias over each row, with the
-// biased variance. mean and inverse_deviation [rows] are kept for backward.
+// Layer norm (Ba, Kiros, Hinton, 2016): out = (x - mean) / sqrt(variance + epsilon) * gain + bias over each row, with
+// the biased variance. mean and inverse_deviation [rows] are kept for backward.
 template <class T>
 void layer_norm(ConstMatrix<T> x, std::span<const T> gain, std::span<const T> bias, T epsilon, Matrix<T> out,
                 std::span<T> mean, std::span<T> inverse_deviation);
@@ -53,8 +54,8 @@ struct Smoothing {
   SmoothingForm form = SmoothingForm::marian;
 };
 
-// Cross-entropy of rows of logits against targets: losses[i] = -sum_j q_j log softmax(logits[i])_j with the smoothed target
-// distribution q, and nll[i] = -log softmax(logits[i])_{targets[i]}. With `gradient`, logits become
+// Cross-entropy of rows of logits against targets: losses[i] = -sum_j q_j log softmax(logits[i])_j with the smoothed
+// target distribution q, and nll[i] = -log softmax(logits[i])_{targets[i]}. With `gradient`, logits become
 // softmax(logits) - q, the gradient of losses[i]; otherwise they are left as they are. targets in [0, columns).
 template <class T>
 void cross_entropy(Matrix<T> logits, std::span<const std::int32_t> targets, const Smoothing& smoothing, bool gradient,

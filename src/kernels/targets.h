@@ -12,12 +12,12 @@ std::vector<std::string> available_targets();
 // The one in use.
 std::string current_target();
 
-// Makes later kernel calls use the named target; an empty name gives the best again. For tests and benchmarks; not while
-// kernels run. Throws invalid_argument for a name that is not available.
+// Makes later kernel calls use the named target; an empty name gives the best again. For tests and benchmarks; not
+// while kernels run. Throws invalid_argument for a name that is not available.
 void use_target(const std::string& name);
 
-// What this machine can do in registers: multiply-adds in f32 without memory, on `threads` threads, in GFLOP/s. Takes about
-// 0.1 seconds.
+// What this machine can do in registers: multiply-adds in f32 without memory, on `threads` threads, in GFLOP/s. Takes
+// about 0.1 seconds.
 double peak_gflops(int threads);
 
 }  // namespace zhuyi::kernels

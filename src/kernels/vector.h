@@ -51,7 +51,8 @@ template <class T>
 void activate_backward(Activation activation, std::span<const T> x, std::span<const T> dy, std::span<T> dx);
 
 // Dropout (Srivastava et al., 2014): element i is kept when a hash of (key, i) says so, with probability 1 - rate, and
-// then divided by 1 - rate. The mask is a function of (key, i), the same in forward and backward and for float and double.
+// then divided by 1 - rate. The mask is a function of (key, i), the same in forward and backward and for float and
+// double.
 struct Dropout {
   double rate = 0;        // [0, 1)
   std::uint64_t key = 0;  // base::combine(seed, site, step)
@@ -70,7 +71,7 @@ bool keeps(const Dropout& dropout, std::int64_t i);
 
 // One step of Adam (Kingma, Ba, 2015; paper 5.3), with decoupled weight decay (Loshchilov, Hutter, 2019).
 struct AdamStep {
-  double rate = 0;            // learning rate of this step
+  double rate = 0;  // learning rate of this step
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-9;

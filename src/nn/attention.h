@@ -17,8 +17,8 @@ struct KeysValues {
 
 using MapPtr = std::shared_ptr<const kernels::AttentionMap>;
 
-// The three uses of 3.2.3 differ only in where keys and values come from and in the map: self-attention of the encoder, masked
-// self-attention of the decoder (with or without a cache), encoder-decoder attention.
+// The three uses of 3.2.3 differ only in where keys and values come from and in the map: self-attention of the encoder,
+// masked self-attention of the decoder (with or without a cache), encoder-decoder attention.
 class MultiHeadAttention {
  public:
   // Adds `name`.{query,key,value,output}.{weight,bias}.
@@ -26,7 +26,8 @@ class MultiHeadAttention {
 
   // W_K and W_V applied to a memory [tokens, d_model].
   KeysValues keys_values(const Var& memory, Run& run) const;
-  // What the tokens x [queries, d_model] find among keys and values, where the map says what each may see: [queries, d_model].
+  // What the tokens x [queries, d_model] find among keys and values, where the map says what each may see: [queries,
+  // d_model].
   Var attend(const Var& x, const KeysValues& memory, const MapPtr& map, Run& run) const;
 
   void pack();

@@ -14,7 +14,8 @@
 
 namespace zhuyi::nn {
 
-// Where layer norm stands: after the residual sum (paper 3.1) or before the sub-layer, with one more at the stack's end.
+// Where layer norm stands: after the residual sum (paper 3.1) or before the sub-layer, with one more at the stack's
+// end.
 enum class NormPlacement { post, pre };
 enum class NormKind { layer, rms };
 // How positions enter: sinusoids interleaved as in the paper (3.5), as halves with the frequencies of Tensor2Tensor and
@@ -33,10 +34,10 @@ struct Config {
   std::int64_t d_v = 0;  // width of a head's values; 0: d_model / heads
   std::int64_t encoder_layers = 6;
   std::int64_t decoder_layers = 6;
-  double dropout = 0.1;               // of sub-layer outputs and embeddings (paper 5.4)
-  double attention_dropout = 0;       // of attention weights
-  double feed_forward_dropout = 0;    // inside the feed-forward, after the activation
-  double label_smoothing = 0.1;       // paper 5.4
+  double dropout = 0.1;             // of sub-layer outputs and embeddings (paper 5.4)
+  double attention_dropout = 0;     // of attention weights
+  double feed_forward_dropout = 0;  // inside the feed-forward, after the activation
+  double label_smoothing = 0.1;     // paper 5.4
   kernels::SmoothingForm smoothing_form = kernels::SmoothingForm::marian;
   NormPlacement norm_placement = NormPlacement::post;
   NormKind norm = NormKind::layer;
@@ -55,7 +56,8 @@ struct Config {
   std::int64_t value_width() const { return d_v > 0 ? d_v : d_model / heads; }
 };
 
-// Calls field(name, description, reference to the field) for every field, in order: flags, JSON and help come from here.
+// Calls field(name, description, reference to the field) for every field, in order: flags, JSON and help come from
+// here.
 template <class C, class Field>
 void for_each_field(C& config, Field&& field) {
   field("source-vocabulary", "source pieces", config.source_vocabulary);
@@ -96,7 +98,8 @@ struct Names<NormPlacement> {
 };
 template <>
 struct Names<NormKind> {
-  static constexpr std::pair<NormKind, std::string_view> values[] = {{NormKind::layer, "layer"}, {NormKind::rms, "rms"}};
+  static constexpr std::pair<NormKind, std::string_view> values[] = {{NormKind::layer, "layer"},
+                                                                     {NormKind::rms, "rms"}};
 };
 template <>
 struct Names<Positions> {
@@ -146,8 +149,8 @@ void validate(const Config& config);
 nlohmann::json to_json(const Config& config);
 Config config_from_json(const nlohmann::json& json);
 
-// The named configurations: tiny, small, base, big, and the rows of the paper's Table 3 (table3-a-h1, table3-b-dk16, ...).
-// Vocabulary sizes are left to the caller.
+// The named configurations: tiny, small, base, big, and the rows of the paper's Table 3 (table3-a-h1, table3-b-dk16,
+// ...). Vocabulary sizes are left to the caller.
 std::vector<std::string> preset_names();
 // Throws invalid_argument listing the names.
 Config preset(const std::string& name);

@@ -82,8 +82,8 @@ class Encoder {
   std::optional<Norm> norm_;  // pre-norm only
 };
 
-// What incremental decoding keeps of the past: for each layer the memory's and the produced tokens' keys and values, and for
-// each live hypothesis where its own tokens lie in them. Reordering hypotheses moves indices, not keys.
+// What incremental decoding keeps of the past: for each layer the memory's and the produced tokens' keys and values,
+// and for each live hypothesis where its own tokens lie in them. Reordering hypotheses moves indices, not keys.
 struct DecoderState {
   struct Layer {
     KeysValues memory;
@@ -105,7 +105,8 @@ class Decoder {
  public:
   Decoder(Parameters& parameters, const Config& config);
 
-  // All target tokens at once: row i sees rows up to i of its sentence, and all of its source. x [target tokens, d_model].
+  // All target tokens at once: row i sees rows up to i of its sentence, and all of its source. x [target tokens,
+  // d_model].
   Var operator()(const Var& x, const tensor::Segments& targets, const Var& encoded, const tensor::Segments& sources,
                  Run& run) const;
 

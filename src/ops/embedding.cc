@@ -11,7 +11,8 @@ using tensor::visit;
 
 Var embedding(const ParameterPtr& table, std::span<const std::int32_t> ids, double factor, Run& run) {
   for (const std::int32_t id : ids) {
-    base::check(id >= 0 && id < table->rows, "embedding: id {} is outside {} with {} rows", id, table->name, table->rows);
+    base::check(id >= 0 && id < table->rows, "embedding: id {} is outside {} with {} rows", id, table->name,
+                table->rows);
   }
   Tensor out(static_cast<std::int64_t>(ids.size()), table->columns, table->value.dtype());
   visit(out.dtype(), [&](auto zero) {

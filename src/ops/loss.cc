@@ -70,8 +70,8 @@ void add_block(const Tensor& x, const Weight& weight, Matrix<T> dlogits, std::in
 
 }  // namespace
 
-Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bias, std::span<const std::int32_t> targets,
-                     const kernels::Smoothing& smoothing, Run& run) {
+Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bias,
+                     std::span<const std::int32_t> targets, const kernels::Smoothing& smoothing, Run& run) {
   check_targets(x.value(), weight, targets);
   const tensor::DType dtype = x.value().dtype();
   const bool gradient = run.recording();
@@ -123,8 +123,8 @@ Tensor projection_nll(const Tensor& x, const Weight& weight, const ParameterPtr&
     for_each_block<T>(x, weight, bias, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
       const auto first = static_cast<std::size_t>(begin);
       const auto count = static_cast<std::size_t>(end - begin);
-      kernels::cross_entropy<T>(logits, targets.subspan(first, count), {}, false, losses.data<T>().subspan(first, count),
-                                nlls.data<T>().subspan(first, count));
+      kernels::cross_entropy<T>(logits, targets.subspan(first, count), {}, false,
+                                losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
     });
   });
   return nlls;

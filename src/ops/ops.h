@@ -1,6 +1,6 @@
 #pragma once
-// The vocabulary of the model: every differentiable function, on one page. Each has its forward and its backward side in one
-// function of the .cc files. A Var is [tokens, width]; all inputs of one call have one dtype.
+// The vocabulary of the model: every differentiable function, on one page. Each has its forward and its backward side
+// in one function of the .cc files. A Var is [tokens, width]; all inputs of one call have one dtype.
 
 #include <cstdint>
 #include <memory>
@@ -70,10 +70,10 @@ struct Loss {
   Var total;       // 1 x 1: sum over tokens of the smoothed cross-entropy
   double nll = 0;  // sum over tokens of -log p(target)
 };
-// Softmax over the vocabulary of x W + bias and its cross-entropy against targets, in blocks of rows: the [tokens, vocabulary]
-// matrix of a whole batch never exists. targets [tokens].
-Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bias, std::span<const std::int32_t> targets,
-                     const kernels::Smoothing& smoothing, Run& run);
+// Softmax over the vocabulary of x W + bias and its cross-entropy against targets, in blocks of rows: the [tokens,
+// vocabulary] matrix of a whole batch never exists. targets [tokens].
+Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bias,
+                     std::span<const std::int32_t> targets, const kernels::Smoothing& smoothing, Run& run);
 
 // -log p(target) of every token under softmax(x W + bias), without gradients: [tokens, 1].
 tensor::Tensor projection_nll(const tensor::Tensor& x, const Weight& weight, const ParameterPtr& bias,

@@ -19,8 +19,8 @@ class Adam {
  public:
   Adam(const autograd::Parameters& parameters, const AdamOptions& options);
 
-  // Moves the parameters by one step at learning rate `rate`. Gradients are multiplied by `gradient_scale` first (one over the
-  // batch's tokens, clipping).
+  // Moves the parameters by one step at learning rate `rate`. Gradients are multiplied by `gradient_scale` first (one
+  // over the batch's tokens, clipping).
   void step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
             double gradient_scale);
 
@@ -40,7 +40,8 @@ class Adam {
 // The Euclidean norm of all gradients times `scale`; nan or infinite when one of them is.
 double gradient_norm(const autograd::Gradients& gradients, double scale);
 
-// What to multiply gradients of norm `norm` by so that their norm is at most `limit` (Pascanu et al., 2013); 1 for limit 0.
+// What to multiply gradients of norm `norm` by so that their norm is at most `limit` (Pascanu et al., 2013); 1 for
+// limit 0.
 double clip_factor(double norm, double limit);
 
 }  // namespace zhuyi::optim

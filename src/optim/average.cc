@@ -11,7 +11,8 @@ using tensor::Tensor;
 Tensor mean_of(std::span<const Tensor> blocks) {
   base::check(!blocks.empty(), "average: no checkpoints");
   for (const Tensor& block : blocks) {
-    base::check(block.shape() == blocks[0].shape(), "average: shapes differ, {} and {}", blocks[0].shape(), block.shape());
+    base::check(block.shape() == blocks[0].shape(), "average: shapes differ, {} and {}", blocks[0].shape(),
+                block.shape());
   }
   Tensor mean(blocks[0].rows(), blocks[0].columns(), blocks[0].dtype());
   tensor::visit(mean.dtype(), [&](auto zero) {

@@ -16,13 +16,13 @@ enum class ScheduleKind {
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::paper;
-  double peak = 1e-3;           // highest rate; for `paper`, the factor
-  std::int64_t warmup = 4000;   // steps
-  std::int64_t d_model = 512;   // `paper` only
-  double cooldown = 0.2;        // share of training, `constant` only
+  double peak = 1e-3;          // highest rate; for `paper`, the factor
+  std::int64_t warmup = 4000;  // steps
+  std::int64_t d_model = 512;  // `paper` only
+  double cooldown = 0.2;       // share of training, `constant` only
 
-  // The rate of step `step` (the first is 1), when `progress` in [0, 1] of the training is done. Only linear, cosine and
-  // constant look at the progress; whoever trains by the clock gives them the share of the time.
+  // The rate of step `step` (the first is 1), when `progress` in [0, 1] of the training is done. Only linear, cosine
+  // and constant look at the progress; whoever trains by the clock gives them the share of the time.
   double rate(std::int64_t step, double progress) const;
 };
 

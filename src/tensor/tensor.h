@@ -24,7 +24,8 @@ constexpr DType dtype_of() {
 constexpr std::int64_t bytes_of(DType dtype) { return dtype == DType::f32 ? 4 : 8; }
 std::string name_of(DType dtype);
 
-// Calls body with a float or a double, by the dtype: visit(x.dtype(), [&](auto zero) { using T = decltype(zero); ... }).
+// Calls body with a float or a double, by the dtype: visit(x.dtype(), [&](auto zero) { using T = decltype(zero); ...
+// }).
 template <class Body>
 auto visit(DType dtype, Body&& body) {
   return dtype == DType::f32 ? body(float{}) : body(double{});
@@ -53,12 +54,14 @@ class Tensor {
   Tensor() = default;
   // Not initialised.
   Tensor(std::int64_t rows, std::int64_t columns, DType dtype = DType::f32);
-  Tensor(std::shared_ptr<Storage> storage, std::int64_t byte_offset, std::int64_t rows, std::int64_t columns, DType dtype);
+  Tensor(std::shared_ptr<Storage> storage, std::int64_t byte_offset, std::int64_t rows, std::int64_t columns,
+         DType dtype);
 
   static Tensor zeros(std::int64_t rows, std::int64_t columns, DType dtype = DType::f32);
   static Tensor full(std::int64_t rows, std::int64_t columns, double value, DType dtype = DType::f32);
   // Row-major values; throws invalid_argument when there are not rows * columns of them.
-  static Tensor of(std::int64_t rows, std::int64_t columns, const std::vector<double>& values, DType dtype = DType::f32);
+  static Tensor of(std::int64_t rows, std::int64_t columns, const std::vector<double>& values,
+                   DType dtype = DType::f32);
 
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }

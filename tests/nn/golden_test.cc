@@ -76,14 +76,13 @@ TEST_P(Golden, LogitsLossAndGradients) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Golden,
-                         testing::Combine(testing::Values("transformer_post_tied", "transformer_post_untied",
-                                                          "transformer_pre_tied", "transformer_pre_untied", "variant_gelu",
-                                                          "variant_rms_norm", "variant_swiglu", "variant_gaussian"),
-                                          testing::Values(DType::f64, DType::f32)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + tensor::name_of(std::get<1>(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, Golden,
+    testing::Combine(testing::Values("transformer_post_tied", "transformer_post_untied", "transformer_pre_tied",
+                                     "transformer_pre_untied", "variant_gelu", "variant_rms_norm", "variant_swiglu",
+                                     "variant_gaussian"),
+                     testing::Values(DType::f64, DType::f32)),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + tensor::name_of(std::get<1>(info.param)); });
 
 class GoldenTraining : public testing::TestWithParam<std::tuple<std::string, DType>> {};
 
