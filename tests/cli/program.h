@@ -18,36 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "temporary_folder.h"
+
 namespace zhuyi::testing {
 
-// A new empty folder, removed with all it holds at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "zhuyi_test_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder: " + pattern);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  // The full name of a file in the folder, existing or not.
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
-  // Writes a file into the folder and gives its full name.
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return file(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using zhuyi::TemporaryFolder;
 
 // The whole content of a file.
 inline std::string content_of(const std::filesystem::path& path) {
