@@ -93,7 +93,7 @@ Action corpus_command(CLI::App& app) {
   app.add_option("--split-documents", options->split_documents,
                  "hold out only documents in whose name this regular expression is found")
       ->type_name("REGEX");
-  app.add_option("--seed", options->seed, "choose other documents to hold out");
+  app.add_option("--seed", options->seed, "choose other documents to hold out")->check(CLI::NonNegativeNumber);
   app.add_flag("--per-source", options->per_source, "also print what each source gave");
   return [options] { run(*options); };
 }

@@ -1,5 +1,6 @@
 #include "nn/config.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -77,7 +78,8 @@ void validate(const Config& c) {
   rate("feed-forward-dropout", c.feed_forward_dropout);
   rate("label-smoothing", c.label_smoothing);
   require(c.norm_epsilon > 0 && c.norm_epsilon < 1, fmt::format("norm-epsilon is {}, expected 0 to 1", c.norm_epsilon));
-  require(c.bandwidth > 0, fmt::format("bandwidth is {}, expected more than 0", c.bandwidth));
+  require(c.bandwidth > 0 && std::isfinite(c.bandwidth),
+          fmt::format("bandwidth is {}, expected more than 0", c.bandwidth));
   require(c.tying != Tying::all || c.source_vocabulary == c.target_vocabulary,
           fmt::format("tying is all, but the vocabularies have {} and {} pieces", c.source_vocabulary,
                       c.target_vocabulary));
