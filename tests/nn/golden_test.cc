@@ -37,7 +37,8 @@ double distance(const Tensor& found, const Tensor& expected) {
 
 double largest(const Tensor& tensor) {
   double most = 0;
-  for (const double number : tensor.to(DType::f64).data<double>()) most = std::max(most, std::abs(number));
+  const Tensor wide = tensor.to(DType::f64);
+  for (const double number : wide.data<double>()) most = std::max(most, std::abs(number));
   return most;
 }
 
