@@ -92,7 +92,7 @@ def run(config, parameters, batch, steps, dtype=torch.float64):
 
 def save(path, tensors, text):
     """A safetensors file whose bytes depend on its contents alone (the library leaves metadata unordered)."""
-    data = safetensors.torch.save(tensors, text | {"made-by": "scripts/make_golden.py", "pytorch": torch.__version__})
+    data = safetensors.torch.save(tensors, {"made-by": "scripts/make_golden.py", "pytorch": torch.__version__} | text)
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.dumps(json.loads(data[8:start]), sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)

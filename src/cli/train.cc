@@ -38,6 +38,7 @@ struct Options {
   std::int64_t max_tokens = 200;
   std::int64_t translate = 200;
   std::string schedule = "inverse-square-root";
+  std::string optimizer = "adam";
   int threads = base::threads();
   std::map<std::string, std::string> model;  // fields of nn::Config that were given
   train::TrainOptions training;
@@ -156,10 +157,12 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--warmup", t.schedule.warmup, "steps until it is reached");
   app.add_option("--cooldown", t.schedule.cooldown, "share of the training over which schedule constant falls to 0");
   app.add_option("--clip", t.clip, "largest norm of the gradient of the mean token loss (0: no limit)");
-  app.add_option("--beta1", t.adam.beta1, "Adam");
-  app.add_option("--beta2", t.adam.beta2, "Adam");
-  app.add_option("--epsilon", t.adam.epsilon, "Adam");
-  app.add_option("--weight-decay", t.adam.decay, "AdamW");
+  app.add_option("--optimizer", o.optimizer, "adam, or muon: orthogonal momentum on the matrices of the layers");
+  app.add_option("--beta1", t.optimizer.adam.beta1, "Adam");
+  app.add_option("--beta2", t.optimizer.adam.beta2, "Adam");
+  app.add_option("--epsilon", t.optimizer.adam.epsilon, "Adam");
+  app.add_option("--weight-decay", t.optimizer.adam.decay, "AdamW: share of the rate by which matrices shrink a step");
+  app.add_option("--muon-momentum", t.optimizer.muon.momentum, "Muon");
   app.add_option("--seed", t.seed, "of weights, order and dropout")->check(CLI::NonNegativeNumber);
   app.add_option("--validate-minutes", t.validate_minutes, "between validations; each saves a checkpoint");
   app.add_option("--validate-steps", t.validate_steps, "between validations, instead of the time");
@@ -177,6 +180,7 @@ void run(CLI::App& app, Options& o) {
   check(o.threads >= 1 && o.threads <= 1024, "--threads is {}, expected 1 to 1024", o.threads);
   train::TrainOptions& t = o.training;
   t.schedule.kind = optim::schedule_of(o.schedule);
+  t.optimizer.kind = optim::optimizer_of(o.optimizer);
   if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
   t.batches.seed = t.seed;
   train::validate(t);

@@ -2,8 +2,9 @@
 // Adam (Kingma, Ba, 2015) with the paper's settings (5.3), over the flat block of all parameters.
 
 #include <cstdint>
+#include <vector>
 
-#include "autograd/parameter.h"
+#include "optim/optimizer.h"
 
 namespace zhuyi::optim {
 
@@ -11,27 +12,38 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-9;
-  double decay = 0;  // decoupled weight decay (Loshchilov, Hutter, 2019)
+  double decay = 0;  // decoupled weight decay (Loshchilov, Hutter, 2019), of matrices; never of gains and biases
 };
 
-// The two moments of every parameter and the number of steps taken.
-class Adam {
+// The two moments of every parameter it moves, and the number of steps taken.
+class Adam : public Optimizer {
  public:
-  Adam(const autograd::Parameters& parameters, const AdamOptions& options);
+  // Of all parameters, or of those for which `moved` holds; the others stay as they are and cost no memory.
+  Adam(const autograd::Parameters& parameters, const AdamOptions& options, const Selection& moved = {});
 
-  // Moves the parameters by one step at learning rate `rate`. Gradients are multiplied by `gradient_scale` first (one
-  // over the batch's tokens, clipping).
   void step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
-            double gradient_scale);
+            double gradient_scale) override;
 
-  // The state, to be saved and restored with the model. Same layout as the parameters' flat block.
+  // "adam.moment1" and "adam.moment2". Of all parameters: in the layout of their flat block.
+  std::vector<StateBlock> state() const override { return {{"adam.moment1", moment1_}, {"adam.moment2", moment2_}}; }
+  std::int64_t steps() const override { return steps_; }
+  void set_steps(std::int64_t steps) override { steps_ = steps; }
+
   const tensor::Tensor& moment1() const { return moment1_; }
   const tensor::Tensor& moment2() const { return moment2_; }
-  std::int64_t steps() const { return steps_; }
   void restore(const tensor::Tensor& moment1, const tensor::Tensor& moment2, std::int64_t steps);
 
  private:
+  // Neighbours in the flat block that are treated alike, and where their moments begin.
+  struct Run {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::int64_t moments = 0;
+    bool decays = false;
+  };
+
   AdamOptions options_;
+  std::vector<Run> runs_;
   tensor::Tensor moment1_;
   tensor::Tensor moment2_;
   std::int64_t steps_ = 0;

@@ -15,10 +15,8 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kProgress = "progress";
-constexpr const char* kMoment1 = "adam.moment1";
-constexpr const char* kMoment2 = "adam.moment2";
 
-json to_json(const Progress& p, std::int64_t adam_steps) {
+json to_json(const Progress& p, std::int64_t optimizer_steps) {
   return {{"step", p.step},
           {"epoch", p.epoch},
           {"batch", p.batch},
@@ -33,7 +31,7 @@ json to_json(const Progress& p, std::int64_t adam_steps) {
           {"snapshots", p.snapshots},
           {"data", p.data},
           {"options", p.options},
-          {"adam_steps", adam_steps}};
+          {"optimizer_steps", optimizer_steps}};
 }
 
 Progress progress_from(const json& in) {
@@ -56,19 +54,33 @@ Progress progress_from(const json& in) {
   return p;
 }
 
+// The blocks of the optimiser's state in the file, checked against those of `optimizer`.
+std::vector<tensor::Tensor> optimizer_state(const formats::SafeTensorsFile& file, const optim::Optimizer& optimizer) {
+  std::vector<tensor::Tensor> state;
+  for (const optim::StateBlock& block : optimizer.state()) {
+    check_kind(file.contains(block.name), ErrorKind::bad_model,
+               "it has no {}: it was made with another optimizer; give the same one, or another directory", block.name);
+    state.push_back(file.tensor(block.name));
+    check_kind(state.back().shape() == block.values.shape(), ErrorKind::bad_model, "{} is {}, expected {}", block.name,
+               state.back().shape(), block.values.shape());
+    check_kind(std::isfinite(kernels::sum_of_squares<float>(state.back().data<float>())), ErrorKind::bad_model,
+               "{}, a moment of the optimiser, is no number", block.name);
+  }
+  return state;
+}
+
 }  // namespace
 
-void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Adam& adam,
+void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Optimizer& optimizer,
                      const Progress& progress) {
   formats::SafeTensorsWriter writer;
   formats::add_model(writer, *model.transformer, model.source, model.target, model.provenance);
-  writer.add(kMoment1, adam.moment1());
-  writer.add(kMoment2, adam.moment2());
-  writer.metadata[kProgress] = to_json(progress, adam.steps()).dump();
+  for (const optim::StateBlock& block : optimizer.state()) writer.add(block.name, block.values);
+  writer.metadata[kProgress] = to_json(progress, optimizer.steps()).dump();
   writer.write(path);
 }
 
-Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Adam& adam) {
+Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Optimizer& optimizer) {
   const formats::SafeTensorsFile file(path);
   formats::Model saved = formats::read_model(file, path.string());
   return base::within(path.string(), [&] {
@@ -81,20 +93,12 @@ Progress load_checkpoint(const std::filesystem::path& path, formats::Model& mode
                ErrorKind::bad_model, "it was made with another tokenizer; give the same one, or another directory");
     const auto found = file.metadata().find(kProgress);
     check_kind(found != file.metadata().end(), ErrorKind::bad_model, "a model, but no checkpoint of a run");
-    const tensor::Tensor moment1 = file.tensor(kMoment1);
-    const tensor::Tensor moment2 = file.tensor(kMoment2);
-    const std::int64_t size = adam.moment1().size();
-    check_kind(moment1.size() == size && moment2.size() == size, ErrorKind::bad_model,
-               "moments of {} and {} numbers, expected {}", moment1.size(), moment2.size(), size);
-    for (const tensor::Tensor& moment : {moment1, moment2}) {
-      check_kind(
-          moment.dtype() == tensor::DType::f32 && std::isfinite(kernels::sum_of_squares<float>(moment.data<float>())),
-          ErrorKind::bad_model, "a moment of the optimiser is no number");
-    }
+    const std::vector<tensor::Tensor> state = optimizer_state(file, optimizer);
     try {
       const json progress = json::parse(found->second);
       const Progress restored = progress_from(progress);
-      adam.restore(moment1, moment2, progress.at("adam_steps").get<std::int64_t>());
+      optimizer.set_steps(progress.at("optimizer_steps").get<std::int64_t>());
+      for (std::size_t i = 0; i < state.size(); ++i) optimizer.state()[i].values.assign(state[i]);
       model.transformer->parameters().flat().assign(saved.transformer->parameters().flat());
       model.provenance = saved.provenance;
       return restored;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "formats/model_file.h"
-#include "optim/adam.h"
+#include "optim/optimizer.h"
 
 namespace zhuyi::train {
 
@@ -39,12 +39,12 @@ struct Progress {
 };
 
 // Writes weights, moments and progress in one step. Throws system; then the file before is intact.
-void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Adam& adam,
+void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Optimizer& optimizer,
                      const Progress& progress);
 
 // Restores what save_checkpoint wrote into a model and an optimiser of the same configuration. Throws bad_model when
 // the file is damaged or of another configuration.
-Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Adam& adam);
+Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Optimizer& optimizer);
 
 // "learning-rate 0.001, now 0.002; seed 1, now 9": where two JSON objects, given as text, differ.
 std::string differences(const std::string& before, const std::string& now);

@@ -28,10 +28,12 @@ std::string fixed_options(const TrainOptions& o) {
   out["batch-tokens"] = o.batches.tokens;
   out["pool"] = o.batches.pool;
   out["accumulate"] = o.accumulate;
-  out["beta1"] = o.adam.beta1;
-  out["beta2"] = o.adam.beta2;
-  out["epsilon"] = o.adam.epsilon;
-  out["weight-decay"] = o.adam.decay;
+  out["optimizer"] = optim::name_of(o.optimizer.kind);
+  out["beta1"] = o.optimizer.adam.beta1;
+  out["beta2"] = o.optimizer.adam.beta2;
+  out["epsilon"] = o.optimizer.adam.epsilon;
+  out["weight-decay"] = o.optimizer.adam.decay;
+  out["muon-momentum"] = o.optimizer.muon.momentum;
   out["schedule"] = optim::name_of(o.schedule.kind);
   out["learning-rate"] = o.schedule.peak;
   out["warmup"] = o.schedule.warmup;
@@ -51,7 +53,7 @@ class Training {
         validator_(validator),
         options_(options),
         observer_(observer),
-        adam_(model.transformer->parameters(), options.adam),
+        optimizer_(optim::make_optimizer(model.transformer->parameters(), options.optimizer)),
         gradients_(model.transformer->parameters()) {
     progress_.data = corpus.fingerprint();
     progress_.options = fixed_options(options);
@@ -86,7 +88,7 @@ class Training {
   const Validator& validator_;
   const TrainOptions& options_;
   Observer& observer_;
-  optim::Adam adam_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
   autograd::Gradients gradients_;
   Progress progress_;
   std::vector<std::vector<std::int64_t>> plan_;  // of the current epoch
@@ -119,7 +121,7 @@ TrainResult Training::run() {
 
 void Training::resume() {
   if (!std::filesystem::exists(file("checkpoint.safetensors"))) return cut_metrics();
-  const Progress saved = load_checkpoint(file("checkpoint.safetensors"), model_, adam_);
+  const Progress saved = load_checkpoint(file("checkpoint.safetensors"), model_, *optimizer_);
   check_kind(saved.data == progress_.data, ErrorKind::bad_model,
              "{} was made with other training data; give the same files, or another directory",
              file("checkpoint.safetensors").string());
@@ -198,8 +200,8 @@ void Training::step() {
       "training: the norm of the gradient of step {} is {}; the last checkpoint is intact. Try a lower --learning-rate",
       progress_.step, gradient_norm_);
   last_.rate = options_.schedule.rate(progress_.step, share);
-  adam_.step(model_.transformer->parameters(), gradients_, last_.rate,
-             scale * optim::clip_factor(gradient_norm_, options_.clip));
+  optimizer_->step(model_.transformer->parameters(), gradients_, last_.rate,
+                   scale * optim::clip_factor(gradient_norm_, options_.clip));
   const double seconds = seconds_since(start);
   progress_.seconds += seconds;
   progress_.target_tokens += sums.target_tokens;
@@ -293,7 +295,7 @@ void Training::check_weights() const {
 
 void Training::save() {
   check_weights();
-  save_checkpoint(file("checkpoint.safetensors"), model_, adam_, progress_);
+  save_checkpoint(file("checkpoint.safetensors"), model_, *optimizer_, progress_);
 }
 
 void Training::write_model(const Validation& validation) {
@@ -364,10 +366,13 @@ void validate(const TrainOptions& o) {
   check_at_least("warmup", o.schedule.warmup, std::int64_t{1});
   check_share("cooldown", o.schedule.cooldown);
   check_at_least("clip", o.clip, 0.0);
-  base::check(o.adam.beta1 >= 0 && o.adam.beta1 < 1 && o.adam.beta2 >= 0 && o.adam.beta2 < 1,
-              "beta1 is {} and beta2 {}, expected at least 0 and less than 1", o.adam.beta1, o.adam.beta2);
-  check_at_least("epsilon", o.adam.epsilon, 0.0);
-  check_at_least("weight-decay", o.adam.decay, 0.0);
+  const optim::AdamOptions& adam = o.optimizer.adam;
+  const double momentum = o.optimizer.muon.momentum;
+  base::check(adam.beta1 >= 0 && adam.beta1 < 1 && adam.beta2 >= 0 && adam.beta2 < 1,
+              "beta1 is {} and beta2 {}, expected at least 0 and less than 1", adam.beta1, adam.beta2);
+  check_at_least("epsilon", adam.epsilon, 0.0);
+  check_at_least("weight-decay", adam.decay, 0.0);
+  base::check(momentum >= 0 && momentum < 1, "muon-momentum is {}, expected at least 0 and less than 1", momentum);
   check_at_least("validate-minutes", o.validate_minutes, 0.0);
   check_at_least("validate-steps", o.validate_steps, std::int64_t{0});
   check_at_least("keep", o.keep, std::int64_t{0});

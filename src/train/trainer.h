@@ -8,7 +8,7 @@
 
 #include "data/batcher.h"
 #include "formats/model_file.h"
-#include "optim/adam.h"
+#include "optim/optimizers.h"
 #include "optim/schedule.h"
 #include "train/encoded_corpus.h"
 #include "train/validator.h"
@@ -26,7 +26,7 @@ struct TrainOptions {
   std::filesystem::path directory;  // of the run: checkpoint, metrics, model
   data::BatcherOptions batches;
   std::int64_t accumulate = 1;  // batches whose gradients make one step
-  optim::AdamOptions adam;
+  optim::OptimizerOptions optimizer;
   optim::Schedule schedule;
   double clip = 1;  // largest norm of the gradient of the mean token loss; 0: no limit
   std::uint64_t seed = 1;

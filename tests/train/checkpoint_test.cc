@@ -157,7 +157,7 @@ TEST_F(Checkpoint, DamagedOnesAreRefusedByName) {
     expect_refused(good.substr(0, length));
   }
   std::string spoilt = good;
-  const std::size_t at = spoilt.find("adam_steps");
+  const std::size_t at = spoilt.find("optimizer_steps");
   ASSERT_NE(at, std::string::npos);
   spoilt[at] = 'X';
   expect_refused(spoilt);
@@ -309,7 +309,7 @@ TEST_F(Checkpoint, NumbersOutOfRangeAreNamed) {
   expect_named("warmup", [](TrainOptions& o) { o.schedule.warmup = 0; });
   expect_named("learning-rate", [&](TrainOptions& o) { o.schedule.peak = nan; });
   expect_named("cooldown", [](TrainOptions& o) { o.schedule.cooldown = 1.5; });
-  expect_named("beta2", [](TrainOptions& o) { o.adam.beta2 = 1; });
+  expect_named("beta2", [](TrainOptions& o) { o.optimizer.adam.beta2 = 1; });
   expect_named("clip", [](TrainOptions& o) { o.clip = -1; });
   expect_named("report-steps", [](TrainOptions& o) { o.report_steps = 0; });
   expect_named("keep", [](TrainOptions& o) { o.keep = -1; });

@@ -115,6 +115,18 @@ TEST_F(Resume, OneStopAnywhereChangesNothing) {
   }
 }
 
+TEST_F(Resume, MuonGoesOnWhereItStopped) {
+  options_.optimizer.kind = optim::OptimizerKind::muon;
+  options_.optimizer.adam.decay = 0.1;
+  call("whole", -1);
+  call("parts", 7);
+  call("parts", -1);
+  expect_same("whole", "parts");
+  EXPECT_TRUE(formats::SafeTensorsFile(file("whole", "checkpoint.safetensors")).contains("muon.momentum"));
+  options_.optimizer.kind = optim::OptimizerKind::adam;
+  EXPECT_THROW(call("parts", -1), base::Error);
+}
+
 TEST_F(Resume, SeveralStopsInARowChangeNothing) {
   call("whole", -1);
   std::int64_t calls = 1;
@@ -182,7 +194,7 @@ TEST_F(Resume, TheModelDoesNotDependOnWhoAsksForReports) {
 // does not decide the direction of a step.
 TEST_F(Resume, TwoBatchesOfHalfTheSizeMakeTheSameStep) {
   pairs_ = letter_pairs(20, 5, 5, true, 6);
-  options_.adam.epsilon = 0.01;
+  options_.optimizer.adam.epsilon = 0.01;
   options_.schedule = {.kind = optim::ScheduleKind::constant, .peak = 0.01, .warmup = 1, .cooldown = 0};
   options_.budget.steps = 5;
   options_.report_steps = 1;

@@ -1,0 +1,37 @@
+#pragma once
+// What every optimiser is to the training loop: a step over all parameters, and a state that a checkpoint keeps.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "autograd/parameter.h"
+
+namespace zhuyi::optim {
+
+// One block of an optimiser's numbers, named as in a checkpoint. The tensor shares the optimiser's memory.
+struct StateBlock {
+  std::string name;
+  tensor::Tensor values;
+};
+
+// Says which parameters something is about.
+using Selection = std::function<bool(const autograd::Parameter&)>;
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // Moves the parameters by one step at learning rate `rate`. Gradients are multiplied by `gradient_scale` first (one
+  // over the batch's tokens, clipping).
+  virtual void step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
+                    double gradient_scale) = 0;
+
+  // Everything but the number of steps that later steps depend on, to be saved with the model and written back.
+  virtual std::vector<StateBlock> state() const = 0;
+  virtual std::int64_t steps() const = 0;
+  virtual void set_steps(std::int64_t steps) = 0;
+};
+
+}  // namespace zhuyi::optim
