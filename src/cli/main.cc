@@ -30,6 +30,7 @@ struct CommandEntry {
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> list = {
       {"attention", "the idea in one line: a lookup that weighs", cli::attention_command},
+      {"average", "the mean of several models' weights as one model", cli::average_command},
       {"corpus", "read parallel text, clean it, write one pair a line", cli::corpus_command},
       {"evaluate", "BLEU and chrF of translations against references", cli::evaluate_command},
       {"inspect", "configuration, parameters by part, vocabulary, where it came from", cli::inspect_command},

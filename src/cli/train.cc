@@ -39,6 +39,7 @@ struct Options {
   std::int64_t translate = 200;
   std::string schedule = "inverse-square-root";
   std::string optimizer = "adam";
+  std::string metric = "nll";
   int threads = base::threads();
   std::map<std::string, std::string> model;  // fields of nn::Config that were given
   train::TrainOptions training;
@@ -163,10 +164,13 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--epsilon", t.optimizer.adam.epsilon, "Adam");
   app.add_option("--weight-decay", t.optimizer.adam.decay, "AdamW: share of the rate by which matrices shrink a step");
   app.add_option("--muon-momentum", t.optimizer.muon.momentum, "Muon");
+  app.add_option("--ema", t.optimizer.average, "decay a step of a moving average of the weights, kept as the model");
   app.add_option("--seed", t.seed, "of weights, order and dropout")->check(CLI::NonNegativeNumber);
   app.add_option("--validate-minutes", t.validate_minutes, "between validations; each saves a checkpoint");
   app.add_option("--validate-steps", t.validate_steps, "between validations, instead of the time");
   app.add_option("--validate-translations", o.translate, "sentences translated for BLEU and chrF");
+  app.add_option("--metric", o.metric, "which model is the best: nll, bleu or chrf of the validation");
+  app.add_option("--patience", t.patience, "validations without a better model that end the run (0: none do)");
   app.add_option("--keep", t.keep, "snapshots kept, whose mean is tried at the end");
   app.add_option("--report-steps", t.report_steps, "steps between lines of metrics.jsonl");
   app.add_option("--threads", o.threads, "threads");
@@ -181,6 +185,7 @@ void run(CLI::App& app, Options& o) {
   train::TrainOptions& t = o.training;
   t.schedule.kind = optim::schedule_of(o.schedule);
   t.optimizer.kind = optim::optimizer_of(o.optimizer);
+  t.metric = train::metric_of(o.metric);
   if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
   t.batches.seed = t.seed;
   train::validate(t);
@@ -215,7 +220,8 @@ void run(CLI::App& app, Options& o) {
                "stopped at step {}, nothing is lost; {} can be used. To continue: zhuyi train -o {}", result.steps,
                file, directory.string());
   }
-  std::cerr << fmt::format("done after {} steps: validation nll {:.4f}\n", result.steps, result.best.nll);
+  std::cerr << fmt::format("done after {} steps{}: validation nll {:.4f}\n", result.steps,
+                           result.out_of_patience ? ", as nothing got better" : "", result.best.nll);
   std::cout << file << "\n";
 }
 

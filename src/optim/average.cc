@@ -1,32 +1,43 @@
 #include "optim/average.h"
 
-#include <vector>
-
 #include "base/error.h"
 
 namespace zhuyi::optim {
 
 using tensor::Tensor;
 
-Tensor mean_of(std::span<const Tensor> blocks) {
-  base::check(!blocks.empty(), "average: no checkpoints");
-  for (const Tensor& block : blocks) {
-    base::check(block.shape() == blocks[0].shape(), "average: shapes differ, {} and {}", blocks[0].shape(),
-                block.shape());
+void Mean::add(const Tensor& block) {
+  if (count_ == 0) {
+    rows_ = block.rows();
+    columns_ = block.columns();
+    dtype_ = block.dtype();
+    sums_.assign(static_cast<std::size_t>(block.size()), 0);
   }
-  Tensor mean(blocks[0].rows(), blocks[0].columns(), blocks[0].dtype());
+  base::check(block.rows() == rows_ && block.columns() == columns_ && block.dtype() == dtype_,
+              "average: shapes differ, {}[{}, {}] and {}", tensor::name_of(dtype_), rows_, columns_, block.shape());
+  tensor::visit(block.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::span<T> numbers = block.data<T>();
+    for (std::size_t i = 0; i < numbers.size(); ++i) sums_[i] += static_cast<double>(numbers[i]);
+  });
+  ++count_;
+}
+
+Tensor Mean::value() const {
+  base::check(count_ > 0, "average: no checkpoints");
+  Tensor mean(rows_, columns_, dtype_);
   tensor::visit(mean.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::span<T> out = mean.data<T>();
-    std::vector<std::span<T>> numbers;
-    for (const Tensor& block : blocks) numbers.push_back(block.data<T>());
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      double sum = 0;
-      for (const std::span<T>& block : numbers) sum += static_cast<double>(block[i]);
-      out[i] = static_cast<T>(sum / static_cast<double>(blocks.size()));
-    }
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(sums_[i] / static_cast<double>(count_));
   });
   return mean;
+}
+
+Tensor mean_of(std::span<const Tensor> blocks) {
+  Mean mean;
+  for (const Tensor& block : blocks) mean.add(block);
+  return mean.value();
 }
 
 }  // namespace zhuyi::optim

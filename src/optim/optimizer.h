@@ -32,6 +32,9 @@ class Optimizer {
   virtual std::vector<StateBlock> state() const = 0;
   virtual std::int64_t steps() const = 0;
   virtual void set_steps(std::int64_t steps) = 0;
+
+  // The weights to judge and to keep in place of the parameters themselves, or nullptr: those themselves.
+  virtual const tensor::Tensor* average() const { return nullptr; }
 };
 
 }  // namespace zhuyi::optim

@@ -14,6 +14,7 @@ struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adam;
   AdamOptions adam;  // of what Muon leaves to Adam, too
   MuonOptions muon;
+  double average = 0;  // decay of the moving average of the weights; 0: none is kept
 };
 
 // For all parameters, or those for which `moved` holds.

@@ -27,6 +27,9 @@ json to_json(const Progress& p, std::int64_t optimizer_steps) {
           {"averaged_step", p.averaged_step},
           {"window", {p.window.loss, p.window.nll, p.window.target_tokens, p.window.seconds}},
           {"best_nll", p.best_nll},
+          {"best_bleu", p.best_bleu},
+          {"best_chrf", p.best_chrf},
+          {"stalled", p.stalled},
           {"metrics_bytes", p.metrics_bytes},
           {"snapshots", p.snapshots},
           {"data", p.data},
@@ -47,6 +50,9 @@ Progress progress_from(const json& in) {
   const json& window = in.at("window");
   p.window = {window.at(0), window.at(1), window.at(2), window.at(3)};
   in.at("best_nll").get_to(p.best_nll);
+  in.at("best_bleu").get_to(p.best_bleu);
+  in.at("best_chrf").get_to(p.best_chrf);
+  in.at("stalled").get_to(p.stalled);
   in.at("metrics_bytes").get_to(p.metrics_bytes);
   in.at("snapshots").get_to(p.snapshots);
   in.at("data").get_to(p.data);

@@ -31,7 +31,10 @@ struct Progress {
   std::int64_t validated_step = -1;  // its step; -1: none yet
   std::int64_t averaged_step = -1;   // where the mean of the snapshots was last tried; -1: never
   Window window;
-  double best_nll = 0;                  // of the model file; 0: none yet
+  double best_nll = 0;  // of the model file; 0: none yet
+  double best_bleu = 0;
+  double best_chrf = 0;
+  std::int64_t stalled = 0;             // validations since the last that was the best
   std::int64_t metrics_bytes = 0;       // length of metrics.jsonl
   std::vector<std::int64_t> snapshots;  // steps of the snapshot files
   std::uint64_t data = 0;               // fingerprint of the training data

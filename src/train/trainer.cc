@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "kernels/vector.h"
 #include "optim/average.h"
+#include "optim/moving_average.h"
 #include "train/checkpoint.h"
 
 namespace zhuyi::train {
@@ -34,6 +35,7 @@ std::string fixed_options(const TrainOptions& o) {
   out["epsilon"] = o.optimizer.adam.epsilon;
   out["weight-decay"] = o.optimizer.adam.decay;
   out["muon-momentum"] = o.optimizer.muon.momentum;
+  out["ema"] = o.optimizer.average;
   out["schedule"] = optim::name_of(o.schedule.kind);
   out["learning-rate"] = o.schedule.peak;
   out["warmup"] = o.schedule.warmup;
@@ -70,11 +72,13 @@ class Training {
   void resume();
   void cut_metrics();
   double done() const;
+  bool out_of_patience() const { return options_.patience > 0 && progress_.stalled >= options_.patience; }
   void step();
   double add_gradients(std::int64_t part, Window& sums);
   void report();
   StepReport where() const;
   bool validation_due() const;
+  Validation judge();
   void validate();
   void snapshot();
   void check_weights() const;
@@ -102,11 +106,12 @@ TrainResult Training::run() {
   resume();
   plan_ = plan_epoch(corpus_.lengths(), options_.batches, progress_.epoch);
   observer_.started(where());
-  while (done() < 1) {
+  while (done() < 1 && !out_of_patience()) {
     if (observer_.stop_requested()) {
       save();
+      const optim::AverageInPlace place(*optimizer_, model_.transformer->parameters());
       if (progress_.best_nll == 0) formats::save_model(file("model.safetensors"), model_);
-      return {true, progress_.step, best_};
+      return {true, false, progress_.step, best_};
     }
     step();
     if (progress_.step % options_.report_steps == 0) report();
@@ -116,7 +121,7 @@ TrainResult Training::run() {
     if (progress_.validated_step != progress_.step) validate();
     try_average();
   }
-  return {false, progress_.step, best_};
+  return {false, done() < 1, progress_.step, best_};
 }
 
 void Training::resume() {
@@ -131,6 +136,8 @@ void Training::resume() {
   progress_ = saved;
   cut_metrics();
   best_.nll = progress_.best_nll;
+  best_.bleu = progress_.best_bleu;
+  best_.chrf = progress_.best_chrf;
 }
 
 // Takes off the lines of metrics that were written after the checkpoint: their steps are taken again.
@@ -248,9 +255,21 @@ bool Training::validation_due() const {
   return progress_.seconds - progress_.validated_seconds >= options_.validate_minutes * 60;
 }
 
+// Validates the weights that would be kept, the moving average where there is one, and keeps them if they are the best.
+Validation Training::judge() {
+  const optim::AverageInPlace place(*optimizer_, model_.transformer->parameters());
+  const Validation validation = validator_.run(model_, true);
+  if (!std::isfinite(validation.nll)) return validation;
+  const bool best = progress_.best_nll == 0 || better(options_.metric, validation, best_);
+  progress_.stalled = best ? 0 : progress_.stalled + 1;
+  if (best) write_model(validation);
+  snapshot();
+  return validation;
+}
+
 void Training::validate() {
   check_weights();
-  const Validation validation = validator_.run(model_, true);
+  const Validation validation = judge();
   check_kind(
       std::isfinite(validation.nll), ErrorKind::bad_model,
       "training: the validation loss after step {} is {}; the last checkpoint is intact. Try a lower --learning-rate",
@@ -258,8 +277,6 @@ void Training::validate() {
   progress_.seconds += validation.seconds;
   progress_.validated_seconds = progress_.seconds;
   progress_.validated_step = progress_.step;
-  const bool best = progress_.best_nll == 0 || validation.nll < progress_.best_nll;
-  if (best) write_model(validation);
   write_metrics({{"step", progress_.step},
                  {"valid_nll", validation.nll},
                  {"bleu", validation.bleu},
@@ -267,9 +284,8 @@ void Training::validate() {
                  {"translated", validation.translated},
                  {"target_tokens", progress_.target_tokens},
                  {"seconds", progress_.seconds}});
-  snapshot();
   save();
-  observer_.validated(where(), validation, best);
+  observer_.validated(where(), validation, progress_.stalled == 0);
 }
 
 // Keeps the weights of this step, and those of the last few.
@@ -300,6 +316,8 @@ void Training::save() {
 
 void Training::write_model(const Validation& validation) {
   progress_.best_nll = validation.nll;
+  progress_.best_bleu = validation.bleu;
+  progress_.best_chrf = validation.chrf;
   best_ = validation;
   model_.provenance["steps"] = std::to_string(progress_.step);
   model_.provenance["target-tokens"] = std::to_string(progress_.target_tokens);
@@ -308,7 +326,7 @@ void Training::write_model(const Validation& validation) {
   formats::save_model(file("model.safetensors"), model_);
 }
 
-// The mean of the last snapshots takes the place of the best model when its validation loss is lower (paper 6.1).
+// The mean of the last snapshots takes the place of the best model when it is better (paper 6.1).
 void Training::try_average() {
   progress_.averaged_step = progress_.step;
   if (progress_.snapshots.size() < 2) return;
@@ -322,7 +340,7 @@ void Training::try_average() {
   const tensor::Tensor last = weights.clone();
   weights.assign(optim::mean_of(blocks));
   const Validation validation = validator_.run(model_, true);
-  const bool best = validation.nll < progress_.best_nll;
+  const bool best = better(options_.metric, validation, best_);
   if (best) {
     model_.provenance["averaged-snapshots"] = std::to_string(blocks.size());
     write_model(validation);
@@ -375,6 +393,9 @@ void validate(const TrainOptions& o) {
   base::check(momentum >= 0 && momentum < 1, "muon-momentum is {}, expected at least 0 and less than 1", momentum);
   check_at_least("validate-minutes", o.validate_minutes, 0.0);
   check_at_least("validate-steps", o.validate_steps, std::int64_t{0});
+  check_at_least("patience", o.patience, std::int64_t{0});
+  base::check(o.optimizer.average >= 0 && o.optimizer.average < 1, "ema is {}, expected at least 0 and less than 1",
+              o.optimizer.average);
   check_at_least("keep", o.keep, std::int64_t{0});
   check_at_least("report-steps", o.report_steps, std::int64_t{1});
 }
@@ -382,6 +403,9 @@ void validate(const TrainOptions& o) {
 TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
                   const TrainOptions& options, Observer& observer) {
   validate(options);
+  base::check(options.metric == Metric::nll || validator.translated() > 0,
+              "metric is {}, but no sentences are translated for it; set validate-translations",
+              name_of(options.metric));
   return Training(model, corpus, validator, options, observer).run();
 }
 

@@ -11,6 +11,7 @@
 #include "optim/optimizers.h"
 #include "optim/schedule.h"
 #include "train/encoded_corpus.h"
+#include "train/metric.h"
 #include "train/validator.h"
 
 namespace zhuyi::train {
@@ -33,6 +34,8 @@ struct TrainOptions {
   Budget budget;
   double validate_minutes = 2;      // time between validations; each saves a checkpoint
   std::int64_t validate_steps = 0;  // steps between validations, instead of the time
+  Metric metric = Metric::nll;      // says which model is the best
+  std::int64_t patience = 0;        // validations in a row without a better model that end the run; 0: none do
   std::int64_t keep = 4;            // snapshots kept, whose mean is tried at the end
   std::int64_t report_steps = 10;   // steps between lines of metrics
 };
@@ -66,6 +69,7 @@ class Observer {
 
 struct TrainResult {
   bool interrupted = false;
+  bool out_of_patience = false;  // ended before its budget was used up
   std::int64_t steps = 0;
   Validation best;
 };

@@ -1,6 +1,7 @@
 #pragma once
 // How good a model is on text it has not seen: loss per token, BLEU and chrF of greedy translations.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ class Validator {
             std::int64_t translated);
 
   std::int64_t size() const { return corpus_.size(); }
+  std::int64_t translated() const { return std::min(translated_, corpus_.size()); }
   // Without `translate` only the loss is computed.
   Validation run(const formats::Model& model, bool translate) const;
 

@@ -103,6 +103,9 @@ TEST_F(Checkpoint, GivesBackEverythingThatWasSaved) {
   progress.averaged_step = 5;
   progress.window = {1.0 / 7, 2.0 / 7, 77, 0.7};
   progress.best_nll = 2.0 / 3;
+  progress.best_bleu = 1.0 / 11;
+  progress.best_chrf = 1.0 / 13;
+  progress.stalled = 3;
   progress.metrics_bytes = 1234;
   progress.snapshots = {5, 10};
   progress.data = 0xfedcba9876543210u;
@@ -125,6 +128,9 @@ TEST_F(Checkpoint, GivesBackEverythingThatWasSaved) {
   EXPECT_EQ(found.window.target_tokens, 77);
   EXPECT_EQ(found.window.seconds, 0.7);
   EXPECT_EQ(found.best_nll, 2.0 / 3);
+  EXPECT_EQ(found.best_bleu, 1.0 / 11);
+  EXPECT_EQ(found.best_chrf, 1.0 / 13);
+  EXPECT_EQ(found.stalled, 3);
   EXPECT_EQ(found.metrics_bytes, 1234);
   EXPECT_EQ(found.snapshots, (std::vector<std::int64_t>{5, 10}));
   EXPECT_EQ(found.data, 0xfedcba9876543210u);
