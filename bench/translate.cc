@@ -14,7 +14,7 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
-#include "infer/transformer_scorer.h"
+#include "infer/translate_tokens.h"
 #include "nn/transformer.h"
 
 namespace {

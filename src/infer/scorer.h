@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/error.h"
 #include "kernels/matrix.h"
 
 namespace zhuyi::infer {
@@ -33,6 +34,15 @@ class Scorer {
   // row summing to 1 in probability; row i follows live[i]. Valid until the next call. `live` is not empty and in
   // ascending order of sentence, then of rank. A row is a function of its own sentence and tokens alone, bit for bit.
   virtual kernels::ConstMatrix<float> step(std::span<const HypothesisStep> live) = 0;
+
+  // How much row `row` of the latest step looked at each token of its source, [source tokens], summing to 1. Valid
+  // until the next step.
+  virtual std::span<const float> attention(std::int64_t /*row*/) const {
+    base::fail(base::ErrorKind::unsupported, "this scorer has no attention, which a coverage penalty needs");
+  }
+
+  // The sentence is done: what is kept of it may go.
+  virtual void forget(std::int64_t /*sentence*/) {}
 };
 
 }  // namespace zhuyi::infer

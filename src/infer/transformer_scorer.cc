@@ -1,64 +1,71 @@
 #include "infer/transformer_scorer.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <utility>
 
+#include "base/error.h"
 #include "base/parallel.h"
 #include "kernels/rows.h"
 
 namespace zhuyi::infer {
 namespace {
 
-nn::DecoderState start(const nn::Transformer& model, std::span<const std::vector<std::int32_t>> sources) {
-  nn::Tokens tokens;
-  for (const std::vector<std::int32_t>& source : sources) tokens.append(source);
-  autograd::Run run;
-  return model.start(model.encode(tokens, run));
-}
-
-// Indices of the sources, longest first, cut into batches.
-std::vector<std::vector<std::size_t>> batches_of(std::span<const std::vector<std::int32_t>> sources,
-                                                 const BatchLimits& limits) {
-  std::vector<std::size_t> order(sources.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return sources[a].size() > sources[b].size(); });
-  std::vector<std::vector<std::size_t>> batches;
-  std::int64_t tokens = 0;
-  for (const std::size_t i : order) {
-    const auto length = static_cast<std::int64_t>(sources[i].size());
-    if (batches.empty() || static_cast<std::int64_t>(batches.back().size()) >= limits.sentences ||
-        tokens + length > limits.source_tokens) {
-      batches.emplace_back();
-      tokens = 0;
-    }
-    batches.back().push_back(i);
-    tokens += length;
-  }
-  return batches;
-}
-
-void check_limits(const BatchLimits& limits) {
-  base::check(limits.sentences >= 1 && limits.source_tokens >= 1,
-              "batches of {} sentences and {} tokens, expected 1 or more", limits.sentences, limits.source_tokens);
-}
-
-// Calls body(batch) for every batch, in parallel.
-template <class Body>
-void for_each_batch(std::span<const std::vector<std::size_t>> batches, const BatchLimits& limits, const Body& body) {
-  base::parallel_for(static_cast<std::int64_t>(batches.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
-      const bool stop = limits.interrupted && limits.interrupted();
-      base::check_kind(!stop, base::ErrorKind::interrupted, "stopped before the end");
-      body(batches[b]);
+// sum = log(exp(sum) + share * exp(more)), element by element; the first call sets sum = log(share) + more.
+void add_probabilities(kernels::Matrix<float> sum, kernels::ConstMatrix<float> more, double share, bool first) {
+  const auto log_share = static_cast<float>(std::log(share));
+  base::parallel_for(sum.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      float* a = sum.row(i);
+      const float* b = more.row(i);
+      for (std::int64_t j = 0; j < sum.columns; ++j) {
+        const float value = b[j] + log_share;
+        if (first) {
+          a[j] = value;
+        } else if (const float low = std::min(a[j], value); std::isfinite(low)) {
+          const float high = std::max(a[j], value);
+          a[j] = high + std::log1p(std::exp(low - high));
+        } else {
+          a[j] = std::max(a[j], value);
+        }
+      }
     }
   });
 }
 
 }  // namespace
 
+TransformerScorer::TransformerScorer(std::vector<Member> members, bool attention)
+    : members_(std::move(members)), with_attention_(attention) {
+  base::check(!members_.empty(), "scorer: no model");
+  double total = 0;
+  for (const Member& member : members_) {
+    base::check(std::isfinite(member.weight) && member.weight > 0, "scorer: a weight of {}, expected above 0",
+                member.weight);
+    base::check(member.model->config().target_vocabulary == vocabulary() &&
+                    member.model->config().source_vocabulary == members_.front().model->config().source_vocabulary,
+                "scorer: models with {} and {} target tokens; an ensemble needs one vocabulary", vocabulary(),
+                member.model->config().target_vocabulary);
+    total += member.weight;
+  }
+  for (Member& member : members_) member.weight /= total;
+  states_.resize(members_.size());
+}
+
 TransformerScorer::TransformerScorer(const nn::Transformer& model, std::span<const std::vector<std::int32_t>> sources)
-    : model_(model), state_(start(model, sources)) {}
+    : TransformerScorer({{&model, 1}}) {
+  join(sources);
+}
+
+void TransformerScorer::join(std::span<const std::vector<std::int32_t>> sources) {
+  nn::Tokens tokens;
+  for (const std::vector<std::int32_t>& source : sources) tokens.append(source);
+  autograd::Run run;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].model->join(members_[i].model->encode(tokens, run), forgotten_, states_[i]);
+  }
+  forgotten_.clear();
+}
 
 kernels::ConstMatrix<float> TransformerScorer::step(std::span<const HypothesisStep> live) {
   std::vector<std::int32_t> tokens;
@@ -67,55 +74,52 @@ kernels::ConstMatrix<float> TransformerScorer::step(std::span<const HypothesisSt
     tokens.push_back(hypothesis.token);
     hypotheses.push_back({hypothesis.sentence, hypothesis.parent});
   }
-  logits_ = model_.step(tokens, hypotheses, state_);
-  kernels::log_softmax<float>(logits_.matrix<float>());
-  return logits_.matrix<float>();
+  attention_.clear();
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    std::vector<autograd::AttentionRecord> records;
+    const tensor::Tensor logits =
+        members_[i].model->step(tokens, hypotheses, states_[i], with_attention_ ? &records : nullptr);
+    kernels::log_softmax<float>(logits.matrix<float>());
+    if (with_attention_) keep_attention(live, records, members_[i].weight);
+    if (members_.size() == 1) {
+      scores_ = logits;
+    } else {
+      if (i == 0) scores_ = tensor::Tensor(logits.rows(), logits.columns());
+      add_probabilities(scores_.matrix<float>(), logits.matrix<float>(), members_[i].weight, i == 0);
+    }
+  }
+  return scores_.matrix<float>();
 }
 
-std::vector<std::vector<Hypothesis>> translate_tokens(const nn::Transformer& model,
-                                                      std::span<const std::vector<std::int32_t>> sources,
-                                                      const SearchOptions& options, const BatchLimits& limits) {
-  check_limits(limits);
-  std::vector<std::vector<Hypothesis>> results(sources.size());
-  for_each_batch(batches_of(sources, limits), limits, [&](const std::vector<std::size_t>& indices) {
-    std::vector<std::vector<std::int32_t>> batch;
-    std::vector<std::int64_t> lengths;
-    for (const std::size_t i : indices) {
-      batch.push_back(sources[i]);
-      lengths.push_back(static_cast<std::int64_t>(sources[i].size()));
-    }
-    TransformerScorer scorer(model, batch);
-    std::vector<std::vector<Hypothesis>> found = beam_search(scorer, lengths, options);
-    for (std::size_t i = 0; i < indices.size(); ++i) results[indices[i]] = std::move(found[i]);
-  });
-  return results;
-}
-
-std::vector<std::vector<float>> score_tokens(const nn::Transformer& model,
-                                             std::span<const std::vector<std::int32_t>> sources,
-                                             std::span<const std::vector<std::int32_t>> targets,
-                                             const BatchLimits& limits) {
-  check_limits(limits);
-  base::check(sources.size() == targets.size(), "score: {} sources and {} targets", sources.size(), targets.size());
-  std::vector<std::vector<float>> results(sources.size());
-  for_each_batch(batches_of(sources, limits), limits, [&](const std::vector<std::size_t>& indices) {
-    nn::Batch batch;
-    for (const std::size_t i : indices) {
-      batch.source.append(sources[i]);
-      batch.target.append(targets[i]);
-    }
-    const tensor::Tensor nll = model.nll(batch);
-    const std::span<const float> numbers = nll.data<float>();
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const auto sentence = static_cast<std::int64_t>(i);
-      std::vector<float>& result = results[indices[i]];
-      for (std::int64_t row = batch.target.sentences.begin(sentence); row < batch.target.sentences.end(sentence);
-           ++row) {
-        result.push_back(-numbers[static_cast<std::size_t>(row)]);
+// Adds `share` of the mean over the heads of the last record, which is the last layer's attention over the memory. Its
+// weights are [heads][hypotheses][source tokens] for each run of hypotheses of one sentence.
+void TransformerScorer::keep_attention(std::span<const HypothesisStep> live,
+                                       const std::vector<autograd::AttentionRecord>& records, double share) {
+  const autograd::AttentionRecord& last = records.back();
+  const std::span<const float> weights = last.weights.data<float>();
+  attention_.resize(live.size());
+  std::size_t place = 0;
+  for (std::size_t begin = 0; begin < live.size();) {
+    std::size_t end = begin + 1;
+    while (end < live.size() && live[end].sentence == live[begin].sentence) ++end;
+    const nn::DecoderState::Source& source = states_.front().sources[static_cast<std::size_t>(live[begin].sentence)];
+    const auto length = static_cast<std::size_t>(source.end - source.begin);
+    for (std::size_t row = begin; row < end; ++row) attention_[row].resize(length);
+    for (std::int64_t head = 0; head < last.heads; ++head) {
+      for (std::size_t row = begin; row < end; ++row) {
+        for (std::size_t s = 0; s < length; ++s) {
+          attention_[row][s] += static_cast<float>(share / static_cast<double>(last.heads)) * weights[place++];
+        }
       }
     }
-  });
-  return results;
+    begin = end;
+  }
+}
+
+std::span<const float> TransformerScorer::attention(std::int64_t row) const {
+  base::check(row >= 0 && row < std::ssize(attention_), "scorer: attention of row {} of {}; was it asked for?", row,
+              attention_.size());
+  return attention_[static_cast<std::size_t>(row)];
 }
 
 }  // namespace zhuyi::infer

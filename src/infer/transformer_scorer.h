@@ -1,52 +1,49 @@
 #pragma once
-// The Transformer as a scorer of hypotheses, and beam search with it over many sentences at once.
+// The Transformer, or several with one vocabulary, as a scorer for the search.
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "infer/beam_search.h"
 #include "infer/scorer.h"
 #include "nn/transformer.h"
 
 namespace zhuyi::infer {
 
-// Log-probabilities of a model for some sentences. The model must outlive the scorer.
+// A model of an ensemble. The probability of a token is the mean of what the members say, by weight.
+struct Member {
+  const nn::Transformer* model = nullptr;
+  double weight = 1;  // above 0; only the ratio of weights counts
+};
+
+// Log-probabilities for sentences that may join and leave between two steps. The models must outlive the scorer.
 class TransformerScorer final : public Scorer {
  public:
-  // Encodes the sources: ids that end with eos, each at least one.
+  // No sentences yet. With `attention` every step keeps the mean of the heads of the last layer, of all members. Throws
+  // invalid_argument for no members, weights that are not above 0, or vocabularies that differ.
+  explicit TransformerScorer(std::vector<Member> members, bool attention = false);
+  // One model and its first sentences.
   TransformerScorer(const nn::Transformer& model, std::span<const std::vector<std::int32_t>> sources);
 
-  std::int64_t vocabulary() const override { return model_.config().target_vocabulary; }
+  // Encodes sources: ids that end with eos, each at least one. They are numbered on from those that joined before, from
+  // 0. What was kept of forgotten sentences goes.
+  void join(std::span<const std::vector<std::int32_t>> sources);
+
+  std::int64_t vocabulary() const override { return members_.front().model->config().target_vocabulary; }
   kernels::ConstMatrix<float> step(std::span<const HypothesisStep> live) override;
+  std::span<const float> attention(std::int64_t row) const override;
+  void forget(std::int64_t sentence) override { forgotten_.push_back(sentence); }
 
  private:
-  const nn::Transformer& model_;
-  nn::DecoderState state_;
-  tensor::Tensor logits_;
+  void keep_attention(std::span<const HypothesisStep> live, const std::vector<autograd::AttentionRecord>& records,
+                      double share);
+
+  std::vector<Member> members_;  // weights sum to 1
+  bool with_attention_;
+  std::vector<nn::DecoderState> states_;  // [members]
+  std::vector<std::int64_t> forgotten_;
+  tensor::Tensor scores_;
+  std::vector<std::vector<float>> attention_;  // [rows of the latest step][source tokens]
 };
-
-// How sentences are put together for the search. Neither changes any answer.
-struct BatchLimits {
-  std::int64_t sentences = 32;
-  std::int64_t source_tokens = 4096;
-  // Asked before each batch; when it gives true, the call ends with Error{interrupted}.
-  std::function<bool()> interrupted = {};
-};
-
-// The best hypotheses of each source (ids that end with eos). Sentences of like length share a batch, batches run in
-// parallel; the answer for a sentence depends on nothing but the sentence and the options, bit for bit.
-std::vector<std::vector<Hypothesis>> translate_tokens(const nn::Transformer& model,
-                                                      std::span<const std::vector<std::int32_t>> sources,
-                                                      const SearchOptions& options, const BatchLimits& limits = {});
-
-// The log-probability of every token of targets[i] given those before it and sources[i] (ids that end with eos, both),
-// from the pass that training uses. A pair's numbers depend on nothing but the pair, bit for bit. Throws
-// invalid_argument when the numbers of sources and targets differ.
-std::vector<std::vector<float>> score_tokens(const nn::Transformer& model,
-                                             std::span<const std::vector<std::int32_t>> sources,
-                                             std::span<const std::vector<std::int32_t>> targets,
-                                             const BatchLimits& limits = {});
 
 }  // namespace zhuyi::infer

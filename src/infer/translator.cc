@@ -21,9 +21,22 @@ struct Source {
   std::vector<std::vector<std::int32_t>> tokens;  // of each part, ended by eos
 };
 
-std::shared_ptr<const formats::Model> packed(formats::Model model) {
-  model.transformer->pack();
-  return std::make_shared<const formats::Model>(std::move(model));
+std::vector<formats::Model> one(formats::Model model) {
+  std::vector<formats::Model> models;
+  models.push_back(std::move(model));
+  return models;
+}
+
+std::shared_ptr<const std::vector<formats::Model>> packed(std::vector<formats::Model> models) {
+  base::check(!models.empty(), "translator: no model");
+  for (const formats::Model& model : models) {
+    base::check(model.source.serialized() == models.front().source.serialized() &&
+                    model.target.serialized() == models.front().target.serialized() &&
+                    model.transformer->bos() == models.front().transformer->bos(),
+                "translator: an ensemble of models with different tokenizers; they must have learnt one vocabulary");
+    model.transformer->pack();
+  }
+  return std::make_shared<const std::vector<formats::Model>>(std::move(models));
 }
 
 // Positions that the model has, or a number out of reach.
@@ -126,11 +139,21 @@ SearchOptions search_options(const formats::Model& model) {
   return options;
 }
 
-Translator::Translator(formats::Model model) : model_(packed(std::move(model))) {}
+Translator::Translator(formats::Model model) : Translator(one(std::move(model))) {}
+
+Translator::Translator(std::vector<formats::Model> models, std::vector<double> weights)
+    : models_(packed(std::move(models))) {
+  base::check(weights.empty() || weights.size() == models_->size(), "translator: {} models, {} weights",
+              models_->size(), weights.size());
+  for (std::size_t i = 0; i < models_->size(); ++i) {
+    members_.push_back({(*models_)[i].transformer.get(), weights.empty() ? 1 : weights[i]});
+  }
+  TransformerScorer check(members_);  // throws what is wrong with them
+}
 
 TranslateOptions Translator::defaults() const {
   TranslateOptions options;
-  options.search = search_options(*model_);
+  options.search = search_options(model());
   return options;
 }
 
@@ -140,18 +163,17 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
   std::vector<Source> sources;
   std::vector<std::vector<std::int32_t>> tokens;
   for (const std::string& line : lines) {
-    sources.push_back(read_line(*model_, line, part_limit(*model_, options)));
+    sources.push_back(read_line(model(), line, part_limit(model(), options)));
     for (const std::vector<std::int32_t>& part : sources.back().tokens) tokens.push_back(part);
   }
   BatchLimits batches = options.batches;
   batches.interrupted = options.interrupted;
-  const std::vector<std::vector<Hypothesis>> found =
-      translate_tokens(*model_->transformer, tokens, options.search, batches);
+  const std::vector<std::vector<Hypothesis>> found = translate_tokens(members_, tokens, options.search, batches);
   std::vector<Translation> translations;
   std::span<const std::vector<Hypothesis>> rest = found;
   for (const Source& source : sources) {
     const std::size_t parts = source.parts.size();
-    translations.push_back(translation_of(*model_, source, rest.first(parts), options.search));
+    translations.push_back(translation_of(model(), source, rest.first(parts), options.search));
     rest = rest.subspan(parts);
   }
   return translations;
@@ -160,7 +182,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
 std::vector<ScoredPair> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
                                           const BatchLimits& batches, std::int64_t first) const {
   base::check(sources.size() == targets.size(), "score: {} sources and {} targets", sources.size(), targets.size());
-  const std::int64_t longest = std::min(kLongestScored, positions_of(model_->transformer->config()));
+  const std::int64_t longest = std::min(kLongestScored, positions_of(model().transformer->config()));
   const auto encode = [&](const text::Tokenizer& tokenizer, const std::string& line, std::size_t i, const char* side) {
     std::vector<std::int32_t> ids = tokenizer.encode(line);
     ids.push_back(tokenizer.eos());
@@ -172,11 +194,11 @@ std::vector<ScoredPair> Translator::score(std::span<const std::string> sources, 
   std::vector<std::vector<std::int32_t>> source_ids;
   std::vector<std::vector<std::int32_t>> target_ids;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    source_ids.push_back(encode(model_->source, sources[i], i, "source"));
-    target_ids.push_back(encode(model_->target, targets[i], i, "target"));
+    source_ids.push_back(encode(model().source, sources[i], i, "source"));
+    target_ids.push_back(encode(model().target, targets[i], i, "target"));
   }
   std::vector<ScoredPair> scored;
-  for (std::vector<float>& tokens : score_tokens(*model_->transformer, source_ids, target_ids, batches)) {
+  for (std::vector<float>& tokens : score_tokens(members_, source_ids, target_ids, batches)) {
     double sum = 0;
     for (const float token : tokens) sum += static_cast<double>(token);
     scored.push_back({sum, std::move(tokens)});
@@ -186,13 +208,13 @@ std::vector<ScoredPair> Translator::score(std::span<const std::string> sources, 
 
 CrossAttention Translator::attention(const std::string& line, const TranslateOptions& options) const {
   check_options(options);
-  const Source source = read_line(*model_, line, part_limit(*model_, options));
+  const Source source = read_line(model(), line, part_limit(model(), options));
   base::check(!source.parts.empty(), "attention: the line is blank, expected a sentence");
   const std::span<const std::vector<std::int32_t>> part(source.tokens.data(), 1);
-  const Hypothesis best = translate_tokens(*model_->transformer, part, options.search, options.batches)[0].front();
+  const Hypothesis best = translate_tokens(members_, part, options.search, options.batches)[0].front();
   std::vector<std::int32_t> target = best.tokens;
-  if (best.finished) target.push_back(model_->target.eos());
-  return cross_attention(*model_, part[0], target);
+  if (best.finished) target.push_back(model().target.eos());
+  return cross_attention(model(), part[0], target);
 }
 
 }  // namespace zhuyi::infer

@@ -11,7 +11,7 @@
 #include "formats/model_file.h"
 #include "infer/attention_picture.h"
 #include "infer/beam_search.h"
-#include "infer/transformer_scorer.h"
+#include "infer/translate_tokens.h"
 
 namespace zhuyi::infer {
 
@@ -55,8 +55,12 @@ class Translator {
  public:
   // Takes the model and stores its weights in the order that inference reads.
   explicit Translator(formats::Model model);
+  // An ensemble: models of any size with the same tokenizers. The probability of a token is the mean of what they say,
+  // by weight (one for each, above 0; none: all alike). Throws invalid_argument when they do not go together.
+  explicit Translator(std::vector<formats::Model> models, std::vector<double> weights = {});
 
-  const formats::Model& model() const { return *model_; }
+  // The first model.
+  const formats::Model& model() const { return models_->front(); }
   // Options with the search of the model by default.
   TranslateOptions defaults() const;
 
@@ -75,7 +79,8 @@ class Translator {
   CrossAttention attention(const std::string& line, const TranslateOptions& options) const;
 
  private:
-  std::shared_ptr<const formats::Model> model_;
+  std::shared_ptr<const std::vector<formats::Model>> models_;
+  std::vector<Member> members_;
 };
 
 }  // namespace zhuyi::infer

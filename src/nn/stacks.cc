@@ -39,17 +39,72 @@ MapPtr map_of_histories(const std::vector<std::vector<std::int32_t>>& histories)
 }
 
 // Each hypothesis sees its sentence's rows of the memory; hypotheses of one sentence share a block.
-MapPtr map_to_sources(std::span<const Continuation> hypotheses, const Segments& sources) {
+MapPtr map_to_sources(std::span<const Continuation> hypotheses, std::span<const DecoderState::Source> sources) {
   auto map = std::make_shared<AttentionMap>();
   const auto count = static_cast<std::int64_t>(hypotheses.size());
   for (std::int64_t begin = 0; begin < count;) {
     const std::int64_t sentence = hypotheses[static_cast<std::size_t>(begin)].sentence;
     std::int64_t end = begin + 1;
     while (end < count && hypotheses[static_cast<std::size_t>(end)].sentence == sentence) ++end;
-    map->blocks.push_back({begin, end, sources.begin(sentence), sources.end(sentence)});
+    const DecoderState::Source& source = sources[static_cast<std::size_t>(sentence)];
+    map->blocks.push_back({begin, end, source.begin, source.end});
     begin = end;
   }
   return map;
+}
+
+// Rows of `old` in this order, and then those of `more`.
+Tensor rows_of(const Tensor& old, std::span<const std::int64_t> rows, const Tensor& more) {
+  const auto kept = static_cast<std::int64_t>(rows.size());
+  const Tensor& like = more.columns() > 0 ? more : old;
+  const Tensor result(kept + more.rows(), like.columns(), like.dtype());
+  for (std::int64_t i = 0; i < kept;) {
+    const std::int64_t first = rows[static_cast<std::size_t>(i)];
+    std::int64_t end = i + 1;
+    while (end < kept && rows[static_cast<std::size_t>(end)] == first + end - i) ++end;
+    result.slice(i, end).assign(old.slice(first, first + end - i));
+    i = end;
+  }
+  if (more.rows() > 0) result.slice(kept, kept + more.rows()).assign(more);
+  return result;
+}
+
+// Forgets the sentences and gives the rows of the memory that are kept.
+std::vector<std::int64_t> forget_sources(std::span<const std::int64_t> left, DecoderState& state) {
+  for (const std::int64_t sentence : left) {
+    check(sentence >= 0 && sentence < std::ssize(state.sources), "join: sentence {} of {} leaves", sentence,
+          state.sources.size());
+    state.sources[static_cast<std::size_t>(sentence)] = {};
+  }
+  std::vector<std::int64_t> kept;
+  for (DecoderState::Source& source : state.sources) {
+    const auto begin = static_cast<std::int64_t>(kept.size());
+    for (std::int64_t row = source.begin; row < source.end; ++row) kept.push_back(row);
+    source = {begin, static_cast<std::int64_t>(kept.size())};
+  }
+  return kept;
+}
+
+// Renumbers the cache rows so that only those that a hypothesis needs remain, and gives these.
+std::vector<std::int64_t> forget_histories(DecoderState& state) {
+  std::vector<std::int64_t> place(static_cast<std::size_t>(state.rows), -1);
+  for (std::size_t i = 0; i < state.histories.size(); ++i) {
+    const DecoderState::Source& source = state.sources[static_cast<std::size_t>(state.owners[i])];
+    if (source.begin == source.end) state.histories[i].clear();
+    for (const std::int32_t row : state.histories[i]) place[static_cast<std::size_t>(row)] = 0;
+  }
+  std::vector<std::int64_t> kept;
+  for (std::int64_t row = 0; row < state.rows; ++row) {
+    std::int64_t& moved = place[static_cast<std::size_t>(row)];
+    if (moved < 0) continue;
+    moved = static_cast<std::int64_t>(kept.size());
+    kept.push_back(row);
+  }
+  for (std::vector<std::int32_t>& history : state.histories) {
+    for (std::int32_t& row : history) row = static_cast<std::int32_t>(place[static_cast<std::size_t>(row)]);
+  }
+  state.rows = static_cast<std::int64_t>(kept.size());
+  return kept;
 }
 
 }  // namespace
@@ -86,6 +141,12 @@ KeysValues LayerCache::append(const KeysValues& rows) {
   add(values_, rows.values.value());
   used_ = total;
   return {Var(keys_.slice(0, used_)), Var(values_.slice(0, used_))};
+}
+
+void LayerCache::keep(std::span<const std::int64_t> rows) {
+  keys_ = rows_of(keys_, rows, {});
+  values_ = rows_of(values_, rows, {});
+  used_ = static_cast<std::int64_t>(rows.size());
 }
 
 DecoderLayer::DecoderLayer(Parameters& parameters, const std::string& name, const Config& config)
@@ -154,25 +215,38 @@ Var Decoder::operator()(const Var& x, const Segments& targets, const Var& encode
   return norm_ ? (*norm_)(states, run) : states;
 }
 
-DecoderState Decoder::start(const Var& encoded, const Segments& sources, Run& run) const {
-  DecoderState state;
-  state.sources = sources;
-  for (const DecoderLayer& layer : layers_) state.layers.push_back({layer.memory(encoded, run), {}});
-  return state;
+void Decoder::join(const Var& encoded, const Segments& sources, std::span<const std::int64_t> left, DecoderState& state,
+                   Run& run) const {
+  const std::vector<std::int64_t> memory_rows = forget_sources(left, state);
+  const std::vector<std::int64_t> cache_rows = forget_histories(state);
+  state.layers.resize(layers_.size());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    auto& [memory, cache] = state.layers[i];
+    const KeysValues added = layers_[i].memory(encoded, run);
+    memory = {Var(rows_of(memory.keys.value(), memory_rows, added.keys.value())),
+              Var(rows_of(memory.values.value(), memory_rows, added.values.value()))};
+    cache.keep(cache_rows);
+  }
+  const auto first = static_cast<std::int64_t>(memory_rows.size());
+  for (std::int64_t i = 0; i < sources.count(); ++i) {
+    state.sources.push_back({first + sources.begin(i), first + sources.end(i)});
+  }
 }
 
 Var Decoder::step(const Var& x, std::span<const Continuation> hypotheses, DecoderState& state, Run& run) const {
   std::vector<std::vector<std::int32_t>> histories;
   for (std::size_t i = 0; i < hypotheses.size(); ++i) {
     const auto [sentence, parent] = hypotheses[i];
-    check(sentence >= 0 && sentence < state.sources.count(), "step: sentence {} of {}", sentence,
-          state.sources.count());
+    check(sentence >= 0 && sentence < std::ssize(state.sources), "step: sentence {} of {}", sentence,
+          state.sources.size());
     check(parent < static_cast<std::int64_t>(state.histories.size()), "step: parent {} of {} hypotheses", parent,
           state.histories.size());
     histories.push_back(parent < 0 ? std::vector<std::int32_t>() : state.histories[static_cast<std::size_t>(parent)]);
     histories.back().push_back(static_cast<std::int32_t>(state.rows + static_cast<std::int64_t>(i)));
   }
   state.histories = std::move(histories);
+  state.owners.clear();
+  for (const Continuation& hypothesis : hypotheses) state.owners.push_back(hypothesis.sentence);
   state.rows += static_cast<std::int64_t>(hypotheses.size());
   const MapPtr self_map = map_of_histories(state.histories);
   const MapPtr cross_map = map_to_sources(hypotheses, state.sources);

@@ -35,6 +35,8 @@ class LayerCache {
  public:
   // Adds rows and gives all rows so far.
   KeysValues append(const KeysValues& rows);
+  // Keeps these rows, in this order, and forgets the others.
+  void keep(std::span<const std::int64_t> rows);
 
  private:
   std::int64_t used_ = 0;
@@ -89,9 +91,15 @@ struct DecoderState {
     KeysValues memory;
     LayerCache cache;
   };
+  // Rows [begin, end) of the memory; none for a sentence that has left.
+  struct Source {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
   std::vector<Layer> layers;
-  tensor::Segments sources;                          // rows of the memory
+  std::vector<Source> sources;                       // of every sentence that ever joined, in that order
   std::vector<std::vector<std::int32_t>> histories;  // cache rows of each hypothesis of the last step
+  std::vector<std::int64_t> owners;                  // the sentence of each hypothesis of the last step
   std::int64_t rows = 0;                             // cache rows used
 };
 
@@ -110,7 +118,10 @@ class Decoder {
   Var operator()(const Var& x, const tensor::Segments& targets, const Var& encoded, const tensor::Segments& sources,
                  Run& run) const;
 
-  DecoderState start(const Var& encoded, const tensor::Segments& sources, Run& run) const;
+  // Sentences join between two steps, numbered on from those before; those in `left` are forgotten. What is kept is
+  // copied together, so that the caches hold nothing else. encoded [source tokens, d_model].
+  void join(const Var& encoded, const tensor::Segments& sources, std::span<const std::int64_t> left,
+            DecoderState& state, Run& run) const;
   // One token a hypothesis: x [hypotheses, d_model]. Hypotheses of one sentence stand side by side.
   Var step(const Var& x, std::span<const Continuation> hypotheses, DecoderState& state, Run& run) const;
   void pack();

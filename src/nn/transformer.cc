@@ -105,14 +105,21 @@ Tensor Transformer::nll(const Batch& batch) const {
 Var Transformer::logits(const Var& decoded, Run& run) const { return ops::linear(decoded, output_, output_bias_, run); }
 
 DecoderState Transformer::start(const Memory& memory) const {
+  DecoderState state;
+  join(memory, {}, state);
+  return state;
+}
+
+void Transformer::join(const Memory& memory, std::span<const std::int64_t> left, DecoderState& state) const {
   Run run;
-  return decoder_->start(memory.states, memory.sentences, run);
+  decoder_->join(memory.states, memory.sentences, left, state, run);
 }
 
 Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
-                         DecoderState& state) const {
+                         DecoderState& state, std::vector<autograd::AttentionRecord>* attention) const {
   check(tokens.size() == hypotheses.size(), "step: {} tokens for {} hypotheses", tokens.size(), hypotheses.size());
   Run run;
+  run.attention_records = attention;
   std::vector<std::int32_t> positions;
   for (const Continuation& hypothesis : hypotheses) {
     check(hypothesis.parent < static_cast<std::int64_t>(state.histories.size()), "step: parent {} of {} hypotheses",

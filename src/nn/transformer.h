@@ -64,9 +64,12 @@ class Transformer {
 
   // Decoding token by token. step() feeds tokens[i] to hypothesis i and gives the logits of what follows:
   // [hypotheses, target vocabulary]. Row i equals the row of the full pass over the hypothesis' tokens.
+  // Between steps more sentences may join(), numbered on from those before, and those in `left` are forgotten. With
+  // `attention`, every layer's self-attention and its attention over the memory are recorded.
   DecoderState start(const Memory& memory) const;
+  void join(const Memory& memory, std::span<const std::int64_t> left, DecoderState& state) const;
   tensor::Tensor step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
-                      DecoderState& state) const;
+                      DecoderState& state, std::vector<autograd::AttentionRecord>* attention = nullptr) const;
 
   // Stores every weight in the order that inference reads. Afterwards the parameters must not change.
   void pack();

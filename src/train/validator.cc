@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "infer/transformer_scorer.h"
+#include "infer/translate_tokens.h"
 #include "infer/translator.h"
 #include "kernels/vector.h"
 #include "metrics/bleu.h"

@@ -41,18 +41,16 @@ struct Live {
   std::int64_t parent;
 };
 
+constexpr std::int64_t kFirstStep[] = {0, 0, 3, 5};  // of each sentence: some join when others are under way
+constexpr std::int64_t kLastStep[] = {6, 2, 4, 7};
+
 // Three hypotheses for each sentence still translated, each continuing one of the last step's at random, so that some
 // are doubled, some are dropped, and their order changes.
 std::vector<Live> next_step(const std::vector<Live>& last, std::int64_t step, base::Random& random) {
-  if (step == 0) {
-    std::vector<Live> first;
-    for (std::int64_t sentence = 0; sentence < 4; ++sentence) first.push_back({sentence, {kBos}, -1});
-    return first;
-  }
-  constexpr std::int64_t kLastStep[] = {6, 2, 4, 7};  // of each sentence
   std::vector<Live> next;
   for (std::int64_t sentence = 0; sentence < 4; ++sentence) {
-    if (step > kLastStep[sentence]) continue;
+    if (step == kFirstStep[sentence]) next.push_back({sentence, {kBos}, -1});
+    if (step <= kFirstStep[sentence] || step > kLastStep[sentence]) continue;
     std::vector<std::int64_t> parents;
     for (std::size_t i = 0; i < last.size(); ++i) {
       if (last[i].sentence == sentence) parents.push_back(static_cast<std::int64_t>(i));
@@ -98,13 +96,18 @@ TEST_P(Decoding, StepEqualsRowOfTheFullPass) {
   randomize(model, 2, 0.1);
   std::vector<std::vector<std::int32_t>> sources;
   for (const std::int64_t length : {5, 1, 8, 3}) sources.push_back(sentence(length, 3, 40, base::combine(4, length)));
-  Tokens source;
-  for (const auto& ids : sources) source.append(ids);
   autograd::Run run;
-  DecoderState state = model.start(model.encode(source, run));
+  DecoderState state;
   base::Random random(5);
   std::vector<Live> live;
   for (std::int64_t step = 0; step < 8; ++step) {
+    Tokens joining;
+    std::vector<std::int64_t> left;
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (step == kFirstStep[i]) joining.append(sources[i]);
+      if (step > kLastStep[i]) left.push_back(static_cast<std::int64_t>(i));
+    }
+    if (joining.sentences.count() > 0) model.join(model.encode(joining, run), left, state);
     live = next_step(live, step, random);
     std::vector<std::int32_t> tokens;
     std::vector<Continuation> continuations;
@@ -152,6 +155,12 @@ TEST(DecodingErrors, AreErrorsAndNotCrashes) {
   const std::vector<Continuation> first = {{0, -1}};
   EXPECT_THROW(model.step(unknown, first, state), base::Error);
   EXPECT_EQ(model.step(token, first, state).rows(), 1);
+  const std::vector<std::int64_t> unknown_sentence = {1};
+  EXPECT_THROW(model.join(model.encode(source, run), unknown_sentence, state), base::Error);
+  const std::vector<std::int64_t> left = {0};
+  model.join(model.encode(source, run), left, state);
+  EXPECT_EQ(state.rows, 0);
+  EXPECT_THROW(model.step(token, first, state), base::Error) << "the sentence has left";
 }
 
 TEST(DecodingErrors, EmptyAndUnequalBatches) {

@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "infer/transformer_scorer.h"
+#include "infer/translate_tokens.h"
 #include "infer/translator.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/parallel.h"
-#include "infer/transformer_scorer.h"
+#include "infer/translate_tokens.h"
 #include "infer/translator.h"
 #include "metrics/bleu.h"
 #include "temporary_folder.h"
