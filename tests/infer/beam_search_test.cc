@@ -51,7 +51,7 @@ void compare_with_slow_search(Row row, std::int64_t cases, std::int64_t vocabula
     const Table table = [&](std::int64_t, const Tokens& prefix) { return row(vocabulary, seed, prefix); };
     SCOPED_TRACE(fmt::format("case {}: beam {}, n_best {}, max_length {}, min_length {}", i, options.beam_size,
                              options.n_best, max_length, options.min_length));
-    expect_same(search_one(vocabulary, table, max_length, options), slow_search(table, max_length, options));
+    expect_same(search_one(vocabulary, table, max_length, options), slow_search({table, max_length, options}));
   }
 }
 
