@@ -96,7 +96,7 @@ Seconds best_seconds(double budget, const Body& body) {
   return best;
 }
 
-Seconds measure(const Shape& shape, double budget) {
+Seconds measure(const Shape& shape, double budget, kernels::Precision precision) {
   const std::vector<float> a = numbers(shape.m * shape.k);
   const std::vector<float> b = numbers(shape.k * shape.n);
   std::vector<float> c(static_cast<std::size_t>(shape.m * shape.n));
@@ -108,9 +108,10 @@ Seconds measure(const Shape& shape, double budget) {
                                        ? ConstMatrix<float>::dense(b.data(), shape.n, shape.k).transposed()
                                        : ConstMatrix<float>::dense(b.data(), shape.k, shape.n);
   const auto out = kernels::Matrix<float>::dense(c.data(), shape.m, shape.n);
-  const kernels::GemmOptions<float> options{.accumulate = shape.accumulate, .parallel = shape.parallel};
+  const kernels::GemmOptions<float> options{
+      .accumulate = shape.accumulate, .parallel = shape.parallel, .precision = precision};
   if (!shape.packed) return best_seconds(budget, [&] { kernels::gemm<float>(left, right, out, options); });
-  const kernels::PackedMatrix packed(right);
+  const kernels::PackedMatrix packed(right, precision);
   return best_seconds(budget, [&] { kernels::gemm(left, packed, out, options); });
 }
 
@@ -128,6 +129,8 @@ int main(int argc, char** argv) {
   app.add_option("--tokens", tokens, "rows of a training batch")->check(CLI::PositiveNumber);
   app.add_option("--only", only, "rows whose name contains this");
   app.add_option("--target", target, "instruction set: AVX3, AVX2 or SSE2 (default: the best)");
+  bool bf16 = false;
+  app.add_flag("--bf16", bf16, "products in bf16; shares are still of what f32 can do");
   CLI11_PARSE(app, argc, argv);
   base::set_threads(threads);
   kernels::use_target(target);
@@ -140,7 +143,7 @@ int main(int argc, char** argv) {
              "core share");
   for (const Shape& shape : shapes(tokens)) {
     if (shape.name.find(only) == std::string::npos) continue;
-    const Seconds seconds = measure(shape, budget);
+    const Seconds seconds = measure(shape, budget, bf16 ? kernels::Precision::bf16 : kernels::Precision::f32);
     const double work = 2 * static_cast<double>(shape.m * shape.k * shape.n) / 1e9;
     // The clock rate changes, so the peak of one thread is taken again beside each row.
     const double now = std::max(alone, kernels::peak_gflops(1));

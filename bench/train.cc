@@ -27,6 +27,7 @@ struct Options {
   std::int64_t batch_tokens = 4096;
   std::int64_t steps = 4;
   int threads = base::threads();
+  std::string precision = "f32";
   bool json = false;
 };
 
@@ -92,6 +93,7 @@ void run(const Options& options) {
     gradients.clear();
     autograd::Tape tape(gradients);
     autograd::Run run(tape, base::combine(1, static_cast<std::uint64_t>(step)));
+    run.precision = options.precision == "bf16" ? kernels::Precision::bf16 : kernels::Precision::f32;
     tape.backward(model.loss(batch, run).total);
     const double scale = 1.0 / static_cast<double>(batch.target.sentences.tokens());
     adam.step(model.parameters(), gradients, 1e-4,
@@ -108,13 +110,14 @@ void run(const Options& options) {
   const double megabytes = static_cast<double>(usage.ru_maxrss) / 1024;
   if (options.json) {
     std::printf(
-        "{\"target_tokens_per_second\": %.1f, \"gflops\": %.1f, \"peak_gflops\": %.1f, \"peak_rss_mb\": %.0f}\n",
-        tokens / seconds, gflops, peak, megabytes);
+        "{\"precision\": \"%s\", \"target_tokens_per_second\": %.1f, \"gflops\": %.1f, \"peak_gflops\": %.1f, "
+        "\"peak_rss_mb\": %.0f}\n",
+        options.precision.c_str(), tokens / seconds, gflops, peak, megabytes);
   } else {
     std::printf(
-        "zhuyi f32 %s %.1f target_tokens/s  steps %lld  %.1f GFLOP/s, %.0f %% of %.0f in registers  peak_rss %.0f MB\n",
-        options.preset.c_str(), tokens / seconds, static_cast<long long>(options.steps), gflops, 100 * gflops / peak,
-        peak, megabytes);
+        "zhuyi %s %s %.1f target_tokens/s  steps %lld  %.1f GFLOP/s, %.0f %% of %.0f in registers  peak_rss %.0f MB\n",
+        options.precision.c_str(), options.preset.c_str(), tokens / seconds, static_cast<long long>(options.steps),
+        gflops, 100 * gflops / peak, peak, megabytes);
   }
 }
 
@@ -132,6 +135,7 @@ int main(int argc, char** argv) {
   app.add_option("--batch-tokens", options.batch_tokens, "target tokens a step");
   app.add_option("--steps", options.steps, "timed steps");
   app.add_option("--threads", options.threads, "threads");
+  app.add_option("--precision", options.precision, "f32 or bf16")->check(CLI::IsMember({"f32", "bf16"}));
   app.add_flag("--json", options.json, "one JSON object");
   CLI11_PARSE(app, argc, argv);
   try {

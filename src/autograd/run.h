@@ -8,6 +8,7 @@
 
 #include "autograd/tape.h"
 #include "base/random.h"
+#include "kernels/gemm.h"
 #include "kernels/vector.h"
 
 namespace zhuyi::autograd {
@@ -40,6 +41,9 @@ class Run {
     if (!dropout_key_ || rate == 0) return {};
     return {rate, base::combine(*dropout_key_, ++dropout_places_)};
   }
+
+  // What the products with weights are computed in, forward and backward, when they are f32 and nothing is packed.
+  kernels::Precision precision = kernels::Precision::f32;
 
   // Attention calls append their weights here, in order of execution, when it is set.
   std::vector<AttentionRecord>* attention_records = nullptr;

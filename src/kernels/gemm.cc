@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "kernels/gemm_bf16.h"
 #include "kernels/gemm_tile.h"
+#include "kernels/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm.cc"
@@ -27,8 +29,13 @@ constexpr std::int64_t kParallelWork = 200'000;
 constexpr std::int64_t kSharedNumbers = 1 << 20;
 constexpr std::int64_t kSharedColumns = 2048;
 
-GemmKernels<float> kernels_for(float) { return HWY_DYNAMIC_DISPATCH(float_kernels)(); }
-GemmKernels<double> kernels_for(double) { return HWY_DYNAMIC_DISPATCH(double_kernels)(); }
+GemmKernels<float> kernels_for(float, Precision precision) {
+  if (precision == Precision::f32) return HWY_DYNAMIC_DISPATCH(float_kernels)();
+  base::check(has_precision(precision),
+              "gemm: this CPU (or the instruction set chosen, {}) has no bf16 arithmetic; use f32", current_target());
+  return bf16_kernels();
+}
+GemmKernels<double> kernels_for(double, Precision) { return HWY_DYNAMIC_DISPATCH(double_kernels)(); }
 
 struct Free {
   void operator()(void* data) const { std::free(data); }
@@ -57,7 +64,13 @@ void for_each_item(bool parallel, std::int64_t count, const Body& body) {
   });
 }
 
-// Packs b [k, n] into `data`, kPanelColumns * panel_count(n) * k numbers.
+// The numbers that a packed b [k, n] takes.
+template <class T>
+std::int64_t packed_numbers(const GemmKernels<T>& kernels, std::int64_t k, std::int64_t n) {
+  return kPanelColumns<T> * panel_count<T>(n) * divide_up(k, kernels.terms);
+}
+
+// Packs b [k, n] into `data`, packed_numbers of it.
 template <class T>
 void pack_all(const GemmKernels<T>& kernels, ConstMatrix<T> b, T* data, bool parallel) {
   constexpr std::int64_t kColumns = kPanelColumns<T>;
@@ -70,12 +83,21 @@ void pack_all(const GemmKernels<T>& kernels, ConstMatrix<T> b, T* data, bool par
     const std::int64_t depth = std::min(kBlockDepth, b.rows - begin);
     const std::int64_t panel = item % groups * kGroup;
     const std::int64_t width = std::min(kGroup * kColumns, b.columns - panel * kColumns);
-    kernels.pack(b.block(begin, panel * kColumns, depth, width), data + kColumns * (begin * panels + panel * depth));
+    const std::int64_t offset = Panels<T>{data, panels, kernels.terms}.at(begin, depth, panel) - data;
+    kernels.pack(b.block(begin, panel * kColumns, depth, width), data + offset);
   });
 }
 
-// The whole product in tiles. With panels, b has only its shape. When the rows fill less than one tile, the columns are
-// what is divided among the threads.
+// The panels of a tile, of `panels` in all. When the rows are few, the columns too are divided among the threads.
+std::int64_t panels_of_tile(std::int64_t row_tiles, std::int64_t panels, bool parallel) {
+  if (!parallel) return panels;
+  const std::int64_t wanted = divide_up((row_tiles == 1 ? 4 : 12) * base::threads(), row_tiles);
+  const std::int64_t least = row_tiles == 1 ? 4 : 8;  // narrower tiles would read a too often
+  const std::int64_t tile_panels = std::clamp(divide_up(panels, wanted), std::min(least, panels), panels);
+  return std::min(panels, divide_up(tile_panels, 4) * 4);
+}
+
+// The whole product in tiles. With panels, b has only its shape.
 template <class T>
 void multiply_tiles(const GemmKernels<T>& kernels, const GemmTile<T>& whole, bool parallel) {
   constexpr std::int64_t kColumns = kPanelColumns<T>;
@@ -83,14 +105,9 @@ void multiply_tiles(const GemmKernels<T>& kernels, const GemmTile<T>& whole, boo
   const std::int64_t n = whole.c.columns;
   const std::int64_t panels = panel_count<T>(n);
   const std::int64_t row_tiles = divide_up(m, kernels.tile_rows);
-  std::int64_t tile_panels = panels;
-  if (parallel) {
-    const std::int64_t wanted = divide_up((row_tiles == 1 ? 4 : 12) * base::threads(), row_tiles);
-    const std::int64_t least = row_tiles == 1 ? 4 : 8;  // narrower tiles would pack a too often
-    tile_panels = std::clamp(divide_up(panels, wanted), std::min(least, panels), panels);
-    tile_panels = std::min(panels, divide_up(tile_panels, 4) * 4);
-  }
+  const std::int64_t tile_panels = panels_of_tile(row_tiles, panels, parallel);
   const std::int64_t column_tiles = divide_up(panels, tile_panels);
+  const std::int64_t packed_tile = kernels.packed_rows * divide_up(whole.a.columns, kBlockDepth);
   for_each_item(parallel, row_tiles * column_tiles, [&](std::int64_t item) {
     const std::int64_t row = item / column_tiles * kernels.tile_rows;
     const std::int64_t rows = std::min(kernels.tile_rows, m - row);
@@ -99,6 +116,7 @@ void multiply_tiles(const GemmKernels<T>& kernels, const GemmTile<T>& whole, boo
     const std::int64_t columns = std::min(tile_panels * kColumns, n - column);
     GemmTile<T> tile = whole;
     tile.a = whole.a.block(row, 0, rows, whole.a.columns);
+    if (whole.packed_a != nullptr) tile.packed_a = whole.packed_a + item / column_tiles * packed_tile;
     if (whole.panels.data == nullptr) tile.b = whole.b.block(0, column, whole.b.rows, columns);
     tile.first_panel = whole.first_panel + panel;
     tile.c = whole.c.block(row, column, rows, columns);
@@ -107,7 +125,21 @@ void multiply_tiles(const GemmKernels<T>& kernels, const GemmTile<T>& whole, boo
   });
 }
 
-// A product with many rows: parts of b are packed once and used by all rows.
+// Packs a [m, k] tile by tile, and within a tile block of k by block.
+template <class T>
+void pack_all_rows(const GemmKernels<T>& kernels, ConstMatrix<T> a, T* data, bool parallel) {
+  const std::int64_t blocks = divide_up(a.columns, kBlockDepth);
+  for_each_item(parallel, divide_up(a.rows, kernels.tile_rows) * blocks, [&](std::int64_t item) {
+    const std::int64_t row = item / blocks * kernels.tile_rows;
+    const std::int64_t begin = item % blocks * kBlockDepth;
+    kernels.pack_rows(
+        a.block(row, begin, std::min(kernels.tile_rows, a.rows - row), std::min(kBlockDepth, a.columns - begin)),
+        data + item * kernels.packed_rows);
+  });
+}
+
+// A product with many rows: parts of b are packed once and used by all rows. Where tiles stand side by side, a is
+// packed once as well; where a tile has all columns, it packs its rows itself, into memory that is near.
 template <class T>
 void multiply_packing(const GemmKernels<T>& kernels, const GemmTile<T>& whole, bool parallel) {
   constexpr std::int64_t kColumns = kPanelColumns<T>;
@@ -116,18 +148,27 @@ void multiply_packing(const GemmKernels<T>& kernels, const GemmTile<T>& whole, b
   const std::int64_t pieces = divide_up(n, kSharedColumns);
   const std::int64_t width = divide_up(divide_up(n, pieces), 4 * kColumns) * 4 * kColumns;
   const std::int64_t depth = std::max<std::int64_t>(1, kSharedNumbers / width / kBlockDepth) * kBlockDepth;
-  const auto buffer = allocate<T>(std::min(depth, k) * std::min(width, panel_count<T>(n) * kColumns));
-  for (std::int64_t column = 0; column < n; column += width) {
-    const std::int64_t columns = std::min(width, n - column);
-    for (std::int64_t begin = 0; begin < k; begin += depth) {
-      GemmTile<T> part = whole;
-      part.a = whole.a.block(0, begin, whole.a.rows, std::min(depth, k - begin));
+  const auto buffer = allocate<T>(packed_numbers(kernels, std::min(depth, k), std::min(width, n)));
+  const std::int64_t row_tiles = divide_up(whole.a.rows, kernels.tile_rows);
+  const std::int64_t panels = panel_count<T>(std::min(width, n));
+  const bool share_rows = panels_of_tile(row_tiles, panels, parallel) < panels || n > width;
+  const auto rows =
+      allocate<T>(share_rows ? row_tiles * divide_up(std::min(depth, k), kBlockDepth) * kernels.packed_rows : 0);
+  for (std::int64_t begin = 0; begin < k; begin += depth) {
+    GemmTile<T> part = whole;
+    part.a = whole.a.block(0, begin, whole.a.rows, std::min(depth, k - begin));
+    if (share_rows) {
+      pack_all_rows(kernels, part.a, rows.get(), parallel);
+      part.packed_a = rows.get();
+    }
+    for (std::int64_t column = 0; column < n; column += width) {
+      const std::int64_t columns = std::min(width, n - column);
       part.b = whole.b.block(begin, column, part.a.columns, columns);
       part.c = whole.c.block(0, column, whole.c.rows, columns);
       part.bias = begin == 0 && whole.bias != nullptr ? whole.bias + column : nullptr;
       part.accumulate = begin > 0 || whole.accumulate;
       pack_all(kernels, part.b, buffer.get(), parallel);
-      part.panels = {buffer.get(), panel_count<T>(columns)};
+      part.panels = {buffer.get(), panel_count<T>(columns), kernels.terms};
       multiply_tiles(kernels, part, parallel);
     }
   }
@@ -151,6 +192,8 @@ bool worth_threads(const GemmOptions<T>& options, std::int64_t m, std::int64_t n
 
 }  // namespace
 
+bool has_precision(Precision precision) { return precision == Precision::f32 || has_bf16(); }
+
 template <class T>
 void gemm(ConstMatrix<T> a, ConstMatrix<T> b, Matrix<T> c, const GemmOptions<T>& options) {
   check_shapes(a, b.rows, b.columns, c);
@@ -158,9 +201,9 @@ void gemm(ConstMatrix<T> a, ConstMatrix<T> b, Matrix<T> c, const GemmOptions<T>&
               "gemm: the strides of b are {} and {}; one of them must be 1, so copy the matrix first", b.row_stride,
               b.column_stride);
   if (c.rows == 0 || c.columns == 0) return;
-  const GemmKernels<T> kernels = kernels_for(T{});
+  const GemmKernels<T> kernels = kernels_for(T{}, options.precision);
   const bool parallel = worth_threads(options, c.rows, c.columns, a.columns);
-  const GemmTile<T> whole{a, b, {}, 0, c, options.scale, options.bias, options.accumulate};
+  const GemmTile<T> whole{a, nullptr, b, {}, 0, c, options.scale, options.bias, options.accumulate};
   if (c.rows <= kernels.tile_rows || a.columns == 0) {
     multiply_tiles(kernels, whole, parallel);
   } else {
@@ -171,14 +214,16 @@ void gemm(ConstMatrix<T> a, ConstMatrix<T> b, Matrix<T> c, const GemmOptions<T>&
 template void gemm(ConstMatrix<float>, ConstMatrix<float>, Matrix<float>, const GemmOptions<float>&);
 template void gemm(ConstMatrix<double>, ConstMatrix<double>, Matrix<double>, const GemmOptions<double>&);
 
-PackedMatrix::PackedMatrix(ConstMatrix<float> b) : rows_(b.rows), columns_(b.columns) {
+PackedMatrix::PackedMatrix(ConstMatrix<float> b, Precision precision)
+    : rows_(b.rows), columns_(b.columns), precision_(precision) {
   base::check(b.row_stride == 1 || b.column_stride == 1,
               "PackedMatrix: the strides are {} and {}; one of them must be 1, so copy the matrix first", b.row_stride,
               b.column_stride);
-  const std::int64_t count = rows_ * panel_count<float>(columns_) * kPanelColumns<float>;
+  const GemmKernels<float> kernels = kernels_for(float{}, precision);
+  const std::int64_t count = packed_numbers(kernels, rows_, columns_);
   bytes_ = count * static_cast<std::int64_t>(sizeof(float));
   auto data = allocate<float>(count);
-  pack_all(kernels_for(float{}), b, data.get(), true);
+  pack_all(kernels, b, data.get(), true);
   data_ = std::move(data);
 }
 
@@ -186,9 +231,10 @@ void gemm(ConstMatrix<float> a, const PackedMatrix& b, Matrix<float> c, const Ge
   check_shapes(a, b.rows(), b.columns(), c);
   if (c.rows == 0 || c.columns == 0) return;
   const ConstMatrix<float> shape{nullptr, b.rows(), b.columns(), b.columns(), 1};
-  const Panels<float> panels{b.data(), panel_count<float>(b.columns())};
-  const GemmTile<float> whole{a, shape, panels, 0, c, options.scale, options.bias, options.accumulate};
-  multiply_tiles(kernels_for(float{}), whole, worth_threads(options, c.rows, c.columns, a.columns));
+  const GemmKernels<float> kernels = kernels_for(float{}, b.precision());
+  const Panels<float> panels{b.data(), panel_count<float>(b.columns()), kernels.terms};
+  const GemmTile<float> whole{a, nullptr, shape, panels, 0, c, options.scale, options.bias, options.accumulate};
+  multiply_tiles(kernels, whole, worth_threads(options, c.rows, c.columns, a.columns));
 }
 
 }  // namespace zhuyi::kernels

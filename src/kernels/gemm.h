@@ -12,12 +12,22 @@
 
 namespace zhuyi::kernels {
 
+// What the terms of an f32 product are multiplied in. Sums are f32 in either case.
+enum class Precision {
+  f32,
+  bf16,  // both sides rounded to bf16 (nearest, ties to even), exact products: AVX512-BF16
+};
+
+// Whether the instruction set in use multiplies in this precision.
+bool has_precision(Precision precision);
+
 template <class T>
 struct GemmOptions {
-  T scale = 1;              // multiplies a b
-  const T* bias = nullptr;  // [columns of c], added to every row
-  bool accumulate = false;  // add to c instead of replacing it
-  bool parallel = true;     // use the threads of base/parallel
+  T scale = 1;                           // multiplies a b
+  const T* bias = nullptr;               // [columns of c], added to every row
+  bool accumulate = false;               // add to c instead of replacing it
+  bool parallel = true;                  // use the threads of base/parallel
+  Precision precision = Precision::f32;  // of f32 products; throws invalid_argument unless has_precision
 };
 
 // c = options.scale * a b (+ bias) (+ c). a [m, k], b [k, n], c [m, n]; in a and b one of the strides must be 1, in c
@@ -26,20 +36,22 @@ template <class T>
 void gemm(ConstMatrix<T> a, ConstMatrix<T> b, Matrix<T> c, const GemmOptions<T>& options = {});
 
 // A right-hand side stored once in the order that the inner kernel reads. Products with it equal products with the
-// plain matrix bit for bit.
+// plain matrix in its precision bit for bit; options.precision does not matter then.
 class PackedMatrix {
  public:
-  explicit PackedMatrix(ConstMatrix<float> b);
+  explicit PackedMatrix(ConstMatrix<float> b, Precision precision = Precision::f32);
 
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
   std::int64_t bytes() const { return bytes_; }
+  Precision precision() const { return precision_; }
   const float* data() const { return data_.get(); }
 
  private:
   std::int64_t rows_;
   std::int64_t columns_;
   std::int64_t bytes_;
+  Precision precision_;
   std::shared_ptr<float[]> data_;
 };
 

@@ -321,15 +321,19 @@ void compute_tile(const GemmTile<T>& tile) {
   for (std::int64_t begin = 0; begin == 0 || begin < k; begin += kBlockDepth) {
     const std::int64_t depth = std::min(kBlockDepth, k - begin);
     const ConstMatrix<T> a = tile.a.block(0, begin, rows, depth);
-    const bool one_row = rows == 1 && a.column_stride == 1;
-    if (!one_row) pack_rows(a, packed_a);
+    const bool packed = tile.packed_a != nullptr;
+    const bool one_row = !packed && rows == 1 && a.column_stride == 1;
+    if (!packed && !one_row) pack_rows(a, packed_a);
+    const T* rows_of_a = packed    ? tile.packed_a + begin / kBlockDepth * (kTileRows * kPackedStride<T>)
+                         : one_row ? a.data
+                                   : packed_a;
     const bool first = begin == 0;
     for (std::int64_t panel = 0; panel < panels;) {
       const std::int64_t taken = panels - panel >= step ? step : (panels - panel >= kStripPanels ? kStripPanels : 1);
       const std::int64_t column = panel * kPanelColumns<T>;
       const std::int64_t width = std::min(taken * kPanelColumns<T>, tile.c.columns - column);
       Source<T> source = find_panels(tile, begin, depth, column, taken, packed_b);
-      source.a = one_row ? a.data : packed_a;
+      source.a = rows_of_a;
       const T* bias = first && tile.bias != nullptr ? tile.bias + column : nullptr;
       const Target<T> target{tile.c.block(0, column, rows, width), tile.scale, bias, !first || tile.accumulate};
       multiply_strips(source, target, taken);
@@ -339,8 +343,13 @@ void compute_tile(const GemmTile<T>& tile) {
 }
 
 // NOLINTNEXTLINE: one of several definitions, one for each instruction set
-GemmKernels<float> float_kernels() { return {kTileRows, compute_tile<float>, pack_panels<float>}; }
-GemmKernels<double> double_kernels() { return {kTileRows, compute_tile<double>, pack_panels<double>}; }
+GemmKernels<float> float_kernels() {
+  return {kTileRows, 1, kTileRows * kPackedStride<float>, compute_tile<float>, pack_panels<float>, pack_rows<float>};
+}
+GemmKernels<double> double_kernels() {
+  return {kTileRows,        1, kTileRows * kPackedStride<double>, compute_tile<double>, pack_panels<double>,
+          pack_rows<double>};
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace zhuyi::kernels

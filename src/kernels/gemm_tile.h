@@ -22,14 +22,16 @@ std::int64_t panel_count(std::int64_t columns) {
 }
 
 // A matrix b [k, n] as panels: for every block of k, for every panel, `depth of the block` rows of kPanelColumns
-// numbers.
+// numbers. Numbers of half the width stand two in the place of one: the terms 2 i and 2 i + 1 of k in row i.
 template <class T>
 struct Panels {
   const T* data = nullptr;  // nullptr: not packed
   std::int64_t count = 0;   // panels in a row of panels
+  std::int64_t terms = 1;   // of k in one place
 
   const T* at(std::int64_t block_begin, std::int64_t depth, std::int64_t panel) const {
-    return data + kPanelColumns<T> * (block_begin * count + panel * depth);
+    const std::int64_t rows = (depth + terms - 1) / terms;
+    return data + kPanelColumns<T> * (block_begin / terms * count + panel * rows);
   }
 };
 
@@ -37,6 +39,7 @@ struct Panels {
 template <class T>
 struct GemmTile {
   ConstMatrix<T> a;              // [rows, k], at most `tile_rows` rows
+  const T* packed_a = nullptr;   // a packed, its blocks of k one after another; nullptr: not packed
   ConstMatrix<T> b;              // [k, columns]; its data are used only when there are no panels
   Panels<T> panels;              // b packed, perhaps with more columns than the tile
   std::int64_t first_panel = 0;  // the panel in which the tile's columns begin
@@ -49,9 +52,12 @@ struct GemmTile {
 // The code of one instruction set.
 template <class T>
 struct GemmKernels {
-  std::int64_t tile_rows;                     // the largest number of rows of a tile
-  void (*compute)(const GemmTile<T>& tile);   // one thread, no allocation
-  void (*pack)(ConstMatrix<T> b, T* panels);  // b [at most kBlockDepth, columns] -> panels
+  std::int64_t tile_rows;                          // the largest number of rows of a tile
+  std::int64_t terms;                              // of k in one place of what is packed
+  std::int64_t packed_rows;                        // numbers of one block of a tile's packed rows
+  void (*compute)(const GemmTile<T>& tile);        // one thread, no allocation
+  void (*pack)(ConstMatrix<T> b, T* panels);       // b [at most kBlockDepth, columns] -> panels
+  void (*pack_rows)(ConstMatrix<T> a, T* packed);  // a [at most tile_rows, at most kBlockDepth] -> packed rows
 };
 
 }  // namespace zhuyi::kernels

@@ -100,6 +100,10 @@ void use_target(const std::string& name) {
              fmt::join(available_targets(), ", "));
 }
 
+bool has_bf16() { return HWY_DYNAMIC_DISPATCH(target_bit)() == HWY_AVX3 && __builtin_cpu_supports("avx512bf16") != 0; }
+
+bool has_vnni() { return HWY_DYNAMIC_DISPATCH(target_bit)() == HWY_AVX3 && __builtin_cpu_supports("avx512vnni") != 0; }
+
 double peak_gflops(int threads) {
   base::check(threads >= 1, "peak_gflops: {} threads; wanted at least 1", threads);
   const int before = base::threads();

@@ -16,6 +16,11 @@ std::string current_target();
 // while kernels run. Throws invalid_argument for a name that is not available.
 void use_target(const std::string& name);
 
+// Whether the target in use is AVX-512 on a CPU that also multiplies pairs of bf16 numbers (AVX512-BF16).
+bool has_bf16();
+// Whether the target in use is AVX-512 on a CPU that also multiplies quads of 8-bit integers (AVX512-VNNI).
+bool has_vnni();
+
 // What this machine can do in registers: multiply-adds in f32 without memory, on `threads` threads, in GFLOP/s. Takes
 // about 0.1 seconds.
 double peak_gflops(int threads);

@@ -22,6 +22,7 @@ Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& ru
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     GemmOptions<T> options;
+    options.precision = run.precision;
     if (bias) options.bias = bias->value.data<T>().data();
     if constexpr (std::is_same_v<T, float>) {
       if (weight.packed && !run.recording()) {
@@ -30,11 +31,12 @@ Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& ru
     }
     kernels::gemm<T>(x.value().matrix<T>(), weight.matrix<T>(), out.matrix<T>(), options);
   });
-  return run.output(out, true, [x, weight, bias](const Tensor& dy, autograd::Tape& tape) {
+  return run.output(out, true, [x, weight, bias, precision = run.precision](const Tensor& dy, autograd::Tape& tape) {
     visit(dy.dtype(), [&](auto zero) {
       using T = decltype(zero);
       GemmOptions<T> add;
       add.accumulate = true;
+      add.precision = precision;
       const ConstMatrix<T> gradient = dy.matrix<T>();
       if (x.tracked()) {  // dX [tokens, in] += dY [tokens, out] W^T [out, in]
         kernels::gemm<T>(gradient, weight.matrix<T>().transposed(), tape.gradient(x).matrix<T>(), add);

@@ -31,11 +31,12 @@ void check_targets(const Tensor& x, const Weight& weight, std::span<const std::i
 
 // Calls visit_block(begin, end, logits) for blocks of rows, with logits = x W + bias.
 template <class T>
-void for_each_block(const Tensor& x, const Weight& weight, const ParameterPtr& bias,
+void for_each_block(const Tensor& x, const Weight& weight, const ParameterPtr& bias, kernels::Precision precision,
                     const std::function<void(std::int64_t, std::int64_t, Matrix<T>)>& visit_block) {
   const std::int64_t step = rows_per_block(weight.outputs());
   const Tensor buffer(std::min(step, x.rows()), weight.outputs(), x.dtype());
   GemmOptions<T> options;
+  options.precision = precision;
   if (bias) options.bias = bias->value.data<T>().data();
   for (std::int64_t begin = 0; begin < x.rows(); begin += step) {
     const std::int64_t end = std::min(x.rows(), begin + step);
@@ -54,11 +55,14 @@ struct ProjectionGradients {
 
 // dx block = dlogits W^T; dW += x^T dlogits; dbias += column sums of dlogits.
 template <class T>
-void add_block(const Tensor& x, const Weight& weight, Matrix<T> dlogits, std::int64_t begin, std::int64_t end,
-               const ProjectionGradients& gradients) {
-  GemmOptions<T> accumulate;
+void add_block(const Tensor& x, const Weight& weight, Matrix<T> dlogits, std::int64_t begin,
+               kernels::Precision precision, const ProjectionGradients& gradients) {
+  const std::int64_t end = begin + dlogits.rows;
+  GemmOptions<T> options;
+  options.precision = precision;
+  kernels::gemm<T>(dlogits, weight.matrix<T>().transposed(), gradients.x.slice(begin, end).matrix<T>(), options);
+  GemmOptions<T> accumulate = options;
   accumulate.accumulate = true;
-  kernels::gemm<T>(dlogits, weight.matrix<T>().transposed(), gradients.x.slice(begin, end).matrix<T>());
   const kernels::ConstMatrix<T> rows = x.slice(begin, end).matrix<T>();
   if (weight.transposed) {
     kernels::gemm<T>(dlogits.transposed(), rows, gradients.weight.matrix<T>(), accumulate);
@@ -88,13 +92,14 @@ Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bia
     using T = decltype(zero);
     const Tensor losses(1, x.rows(), dtype);
     const Tensor nlls(1, x.rows(), dtype);
-    for_each_block<T>(x.value(), weight, bias, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
-      const auto first = static_cast<std::size_t>(begin);
-      const auto count = static_cast<std::size_t>(end - begin);
-      kernels::cross_entropy<T>(logits, targets.subspan(first, count), smoothing, gradient,
-                                losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
-      if (gradient) add_block<T>(x.value(), weight, logits, begin, end, gradients);
-    });
+    for_each_block<T>(
+        x.value(), weight, bias, run.precision, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
+          const auto first = static_cast<std::size_t>(begin);
+          const auto count = static_cast<std::size_t>(end - begin);
+          kernels::cross_entropy<T>(logits, targets.subspan(first, count), smoothing, gradient,
+                                    losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
+          if (gradient) add_block<T>(x.value(), weight, logits, begin, run.precision, gradients);
+        });
     total.data<T>()[0] = static_cast<T>(kernels::sum<T>(losses.data<T>()));
     loss.nll = kernels::sum<T>(nlls.data<T>());
   });
@@ -120,12 +125,13 @@ Tensor projection_nll(const Tensor& x, const Weight& weight, const ParameterPtr&
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Tensor losses(1, x.rows(), x.dtype());
-    for_each_block<T>(x, weight, bias, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
-      const auto first = static_cast<std::size_t>(begin);
-      const auto count = static_cast<std::size_t>(end - begin);
-      kernels::cross_entropy<T>(logits, targets.subspan(first, count), {}, false,
-                                losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
-    });
+    for_each_block<T>(
+        x, weight, bias, kernels::Precision::f32, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
+          const auto first = static_cast<std::size_t>(begin);
+          const auto count = static_cast<std::size_t>(end - begin);
+          kernels::cross_entropy<T>(logits, targets.subspan(first, count), {}, false,
+                                    losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
+        });
   });
   return nlls;
 }

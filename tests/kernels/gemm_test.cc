@@ -4,103 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "base/parallel.h"
-#include "base/random.h"
-#include "kernels/reference.h"
-#include "kernels/targets.h"
+#include "kernels/gemm_cases.h"
 
 namespace zhuyi::kernels {
 namespace {
-
-// Numbers in [-1, 1).
-template <class T>
-std::vector<T> numbers(std::int64_t count, std::uint64_t key) {
-  base::Random random(key);
-  std::vector<T> result(static_cast<std::size_t>(count));
-  for (T& x : result) x = static_cast<T>(2 * random.uniform() - 1);
-  return result;
-}
-
-// A sum of k terms of size up to `scale` has partial sums of about sqrt(k) and makes about sqrt(k) times one rounding
-// error of those; the plain loop in double rounds likewise.
-template <class T>
-double tolerance(std::int64_t k, double scale) {
-  const double rounding = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
-  return 2 * rounding * static_cast<double>(k + 8) * std::max(1.0, std::abs(scale));
-}
-
-enum class Layout { row_major, column_major };
-
-// A matrix as a block inside a bigger one, with numbers around it that nobody may change.
-template <class T>
-struct Framed {
-  static constexpr std::int64_t kMargin = 3;
-  std::vector<T> all;
-  std::int64_t rows;
-  std::int64_t columns;
-  std::int64_t stride;
-  Layout layout;
-
-  Framed(std::int64_t row_count, std::int64_t column_count, Layout order, std::uint64_t key)
-      : rows(row_count), columns(column_count), layout(order) {
-    stride = (order == Layout::row_major ? columns : rows) + 2 * kMargin;
-    const std::int64_t lines = (order == Layout::row_major ? rows : columns) + 2 * kMargin;
-    all = numbers<T>(stride * lines, key);
-  }
-  Matrix<T> view() {
-    T* first = all.data() + kMargin * stride + kMargin;
-    if (layout == Layout::row_major) return {first, rows, columns, stride, 1};
-    return {first, rows, columns, 1, stride};
-  }
-};
-
-struct Case {
-  std::int64_t m, k, n;
-  Layout a = Layout::row_major;
-  Layout b = Layout::row_major;
-  double scale = 1;
-  bool bias = false;
-  bool accumulate = false;
-};
-
-std::string describe(const Case& c) {
-  return fmt::format("{} m {} k {} n {} a {} b {} scale {} bias {} accumulate {}", current_target(), c.m, c.k, c.n,
-                     static_cast<int>(c.a), static_cast<int>(c.b), c.scale, c.bias, c.accumulate);
-}
-
-// The product and the plain loop agree in c and, exactly, in everything around c.
-template <class T>
-void expect_equal_to_plain_loop(const Case& sizes) {
-  Framed<T> a(sizes.m, sizes.k, sizes.a, 1);
-  Framed<T> b(sizes.k, sizes.n, sizes.b, 2);
-  Framed<T> c(sizes.m, sizes.n, Layout::row_major, 3);
-  const std::vector<T> bias = numbers<T>(sizes.n, 4);
-  GemmOptions<T> options;
-  options.scale = static_cast<T>(sizes.scale);
-  options.bias = sizes.bias ? bias.data() : nullptr;
-  options.accumulate = sizes.accumulate;
-  Framed<T> wanted = c;
-  reference::gemm<T>(a.view(), b.view(), wanted.view(), options);
-  gemm<T>(a.view(), b.view(), c.view(), options);
-  double worst = 0;
-  for (std::int64_t i = 0; i < sizes.m; ++i) {
-    for (std::int64_t j = 0; j < sizes.n; ++j) {
-      const double difference =
-          std::abs(static_cast<double>(c.view()(i, j)) - static_cast<double>(wanted.view()(i, j)));
-      worst = std::isnan(difference) ? 1e9 : std::max(worst, difference);
-      c.view()(i, j) = wanted.view()(i, j);
-    }
-  }
-  EXPECT_LE(worst, tolerance<T>(sizes.k, sizes.scale)) << describe(sizes);
-  EXPECT_EQ(c.all, wanted.all) << "numbers around c changed: " << describe(sizes);
-}
 
 class GemmOnTarget : public testing::TestWithParam<std::string> {
  protected:
@@ -176,18 +87,6 @@ TEST_P(GemmOnTarget, DoesNothingWithoutRowsOrColumns) {
   gemm<float>({nullptr, 0, 3, 3, 1}, Matrix<float>::dense(b.data(), 3, 4), Matrix<float>::dense(c.data(), 0, 4), {});
   gemm<float>(Matrix<float>::dense(b.data(), 4, 3), {nullptr, 3, 0, 0, 1}, Matrix<float>::dense(c.data(), 4, 0), {});
   EXPECT_EQ(c, std::vector<float>(12, 7));
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
-  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
-}
-
-template <class T>
-std::vector<T> product(ConstMatrix<T> a, ConstMatrix<T> b, const GemmOptions<T>& options) {
-  std::vector<T> c(static_cast<std::size_t>(a.rows * b.columns), T{0.5});
-  gemm<T>(a, b, Matrix<T>::dense(c.data(), a.rows, b.columns), options);
-  return c;
 }
 
 template <class T>

@@ -1,0 +1,124 @@
+#pragma once
+// The innermost loop of products whose terms are multiplied in groups inside 32-bit lanes: two bf16 numbers or four
+// 8-bit integers at a time. AVX-512 with BF16 or VNNI; whoever calls it has asked kernels/targets.h first.
+
+#include <immintrin.h>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace zhuyi::kernels {
+
+// Two bf16 numbers a lane, summed in f32.
+struct Bf16Pairs {
+  using Sum = __m512;
+  [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline Sum zero() { return _mm512_setzero_ps(); }
+  [[gnu::target("avx512f,avx512bf16"), gnu::always_inline]] static inline Sum dot(Sum sum, __m512i a, __m512i b) {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
+  }
+};
+
+// Four 8-bit integers a lane, those of a unsigned, those of b signed, summed in 32-bit integers.
+struct ByteQuads {
+  using Sum = __m512i;
+  [[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] static inline Sum zero() { return _mm512_setzero_si512(); }
+  [[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] static inline Sum dot(Sum sum, __m512i a, __m512i b) {
+    return _mm512_dpbusd_epi32(sum, a, b);
+  }
+};
+
+// What a block of rows and panels reads, counted in groups of terms (32 bits).
+struct DotSource {
+  const std::uint32_t* a = nullptr;  // rows `a_row` apart
+  const std::uint32_t* b = nullptr;  // panels `b_panel` apart, each `depth` rows of kDotColumns groups
+  std::int64_t a_row = 0;
+  std::int64_t b_panel = 0;
+  std::int64_t depth = 0;
+};
+
+// Columns of a panel: one vector.
+inline constexpr std::int64_t kDotColumns = 16;
+// The block of sums in registers has at most this many rows, and 28 vectors.
+inline constexpr int kDotRows = 14;
+
+// The panels that a block of so many rows takes at once: few rows need more of them to keep the pipeline full.
+constexpr int dot_panels(std::int64_t rows) { return rows <= 2 ? 8 : rows <= 6 ? 4 : 2; }
+
+// kRows rows of a times kPanels panels of b, the sums in registers; then finish(row, panel, sum) for each.
+template <class Terms, int kRows, int kPanels, class Finish>
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16")]] void dot_block(const DotSource& source,
+                                                                                           const Finish& finish) {
+  typename Terms::Sum sums[kRows][kPanels];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kPanels; ++v) sums[i][v] = Terms::zero();
+  }
+  const std::uint32_t* a = source.a;
+  const std::uint32_t* b = source.b;
+  for (std::int64_t k = 0; k < source.depth; ++k) {
+    __m512i y[kPanels];
+#pragma GCC unroll 16
+    for (int v = 0; v < kPanels; ++v) y[v] = _mm512_loadu_si512(b + v * source.b_panel);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const __m512i x = _mm512_set1_epi32(static_cast<int>(a[i * source.a_row]));
+#pragma GCC unroll 16
+      for (int v = 0; v < kPanels; ++v) sums[i][v] = Terms::dot(sums[i][v], x, y[v]);
+    }
+    ++a;
+    b += kDotColumns;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kPanels; ++v) finish(i, v, sums[i][v]);
+  }
+}
+
+template <class Terms, class Finish>
+using DotBlock = void (*)(const DotSource& source, const Finish& finish);
+
+template <class Terms, class Finish, int kPanels, int... kIndex>
+constexpr std::array<DotBlock<Terms, Finish>, sizeof...(kIndex)> dot_block_list(std::integer_sequence<int, kIndex...>) {
+  return {dot_block<Terms, kIndex + 1, kPanels, Finish>...};
+}
+
+// The block for `rows` rows, at most kDotRows, and `panels` panels, which is 1, 2, 4 or 8 and at most
+// dot_panels(rows).
+template <class Terms, class Finish>
+DotBlock<Terms, Finish> find_dot_block(std::int64_t rows, std::int64_t panels) {
+  static constexpr auto kOne = dot_block_list<Terms, Finish, 1>(std::make_integer_sequence<int, kDotRows>());
+  static constexpr auto kTwo = dot_block_list<Terms, Finish, 2>(std::make_integer_sequence<int, kDotRows>());
+  static constexpr auto kFour = dot_block_list<Terms, Finish, 4>(std::make_integer_sequence<int, 6>());
+  static constexpr auto kEight = dot_block_list<Terms, Finish, 8>(std::make_integer_sequence<int, 2>());
+  const auto index = static_cast<std::size_t>(rows - 1);
+  return panels == 1 ? kOne[index] : panels == 2 ? kTwo[index] : panels == 4 ? kFour[index] : kEight[index];
+}
+
+// Rows [0, rows) times panels [0, panels): `finish_at(row, panel)` gives what finishes the block that begins there.
+template <class Terms, class FinishAt>
+void dot_strips(DotSource source, std::int64_t rows, std::int64_t panels, const FinishAt& finish_at) {
+  using Finish = decltype(finish_at(std::int64_t{0}, std::int64_t{0}));
+  const std::uint32_t* first_b = source.b;
+  // The rows are split into strips of nearly equal height: 16 rows are 8 + 8. A strip's panels of b are few enough to
+  // stay in the first-level cache while the next strip uses them.
+  const std::int64_t strips = (rows + kDotRows - 1) / kDotRows;
+  const std::int64_t group = dot_panels((rows + strips - 1) / strips);
+  for (std::int64_t panel = 0; panel < panels;) {
+    std::int64_t taken = group;
+    while (taken > panels - panel) taken /= 2;
+    source.b = first_b + panel * source.b_panel;
+    DotSource part = source;
+    for (std::int64_t strip = 0, row = 0; strip < strips; ++strip) {
+      const std::int64_t height = (rows - row) / (strips - strip);
+      find_dot_block<Terms, Finish>(height, taken)(part, finish_at(row, panel));
+      part.a += height * source.a_row;
+      row += height;
+    }
+    panel += taken;
+  }
+}
+
+}  // namespace zhuyi::kernels
