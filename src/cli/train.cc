@@ -40,6 +40,7 @@ struct Options {
   std::string schedule = "inverse-square-root";
   std::string optimizer = "adam";
   std::string metric = "nll";
+  std::string precision = "auto";
   int threads = base::threads();
   std::map<std::string, std::string> model;  // fields of nn::Config that were given
   train::TrainOptions training;
@@ -153,6 +154,8 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--batch-tokens", t.batches.tokens, "source tokens and target tokens a batch, at most");
   app.add_option("--pool", t.batches.pool, "batches whose pairs are sorted by length together (1: lengths are mixed)");
   app.add_option("--accumulate", t.accumulate, "batches a step");
+  app.add_option("--precision", o.precision, "of products: f32, bf16, or auto: bf16 where the CPU multiplies it")
+      ->check(CLI::IsMember({"auto", "f32", "bf16"}));
   app.add_option("--schedule", o.schedule, "learning rate: paper, inverse-square-root, linear, cosine, constant");
   app.add_option("--learning-rate", t.schedule.peak, "its highest value (schedule paper: a factor)");
   app.add_option("--warmup", t.schedule.warmup, "steps until it is reached");
@@ -176,6 +179,14 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--threads", o.threads, "threads");
 }
 
+// The precision that the option's word stands for on this CPU.
+kernels::Precision precision_of(const std::string& word) {
+  using kernels::Precision;
+  const bool available = kernels::has_precision(Precision::bf16);
+  check(word != "bf16" || available, "--precision bf16: this CPU has no bf16 arithmetic; give f32 or auto");
+  return word != "f32" && available ? Precision::bf16 : Precision::f32;
+}
+
 void run(CLI::App& app, Options& o) {
   const fs::path directory = o.training.directory;
   restore_options(app, directory / "config.toml");
@@ -186,6 +197,7 @@ void run(CLI::App& app, Options& o) {
   t.schedule.kind = optim::schedule_of(o.schedule);
   t.optimizer.kind = optim::optimizer_of(o.optimizer);
   t.metric = train::metric_of(o.metric);
+  t.precision = precision_of(o.precision);
   if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
   t.batches.seed = t.seed;
   train::validate(t);
@@ -207,10 +219,11 @@ void run(CLI::App& app, Options& o) {
   const train::EncodedCorpus corpus(pairs, model.source, model.target, o.max_tokens);
   const train::Validator validator(std::move(valid), model.source, model.target, o.translate);
   std::cerr << fmt::format(
-      "{} pairs, {} target tokens an epoch ({} pairs left out as longer than {} tokens); {} parameters; validation on "
-      "{} pairs\n",
+      "{} pairs, {} target tokens an epoch ({} pairs left out as longer than {} tokens); {} parameters; products in "
+      "{}; "
+      "validation on {} pairs\n",
       corpus.size(), corpus.target_tokens(), corpus.left_out(), o.max_tokens, model.transformer->parameters().count(),
-      validator.size());
+      t.precision == kernels::Precision::bf16 ? "bf16" : "f32", validator.size());
   TrainingObserver observer(::isatty(STDERR_FILENO) != 0, [&] { save_options(app, directory / "config.toml"); });
   const train::TrainResult result = train::train(model, corpus, validator, t, observer);
   observer.finish();

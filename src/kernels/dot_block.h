@@ -45,7 +45,8 @@ inline constexpr int kDotRows = 14;
 // The panels that a block of so many rows takes at once: few rows need more of them to keep the pipeline full.
 constexpr int dot_panels(std::int64_t rows) { return rows <= 2 ? 8 : rows <= 6 ? 4 : 2; }
 
-// kRows rows of a times kPanels panels of b, the sums in registers; then finish(row, panel, sum) for each.
+// kRows rows of a times kPanels panels of b, the sums in registers; then finish(row, panel, sum) for each;
+// finish.prefetch(row, panel) comes first.
 template <class Terms, int kRows, int kPanels, class Finish>
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16")]] void dot_block(const DotSource& source,
                                                                                            const Finish& finish) {
@@ -54,6 +55,12 @@ template <class Terms, int kRows, int kPanels, class Finish>
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 16
     for (int v = 0; v < kPanels; ++v) sums[i][v] = Terms::zero();
+  }
+  // The results are needed only after the loop, and by then what they are added to shall have come from memory.
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kPanels; ++v) finish.prefetch(i, v);
   }
   const std::uint32_t* a = source.a;
   const std::uint32_t* b = source.b;

@@ -78,9 +78,9 @@ void pack_all(const GemmKernels<T>& kernels, ConstMatrix<T> b, T* data, bool par
   // A piece of work is a few neighbouring panels, so that rows of b are read in long runs.
   constexpr std::int64_t kGroup = 8;
   const std::int64_t groups = divide_up(panels, kGroup);
-  for_each_item(parallel, groups * divide_up(b.rows, kBlockDepth), [&](std::int64_t item) {
-    const std::int64_t begin = item / groups * kBlockDepth;
-    const std::int64_t depth = std::min(kBlockDepth, b.rows - begin);
+  for_each_item(parallel, groups * divide_up(b.rows, kernels.block_depth), [&](std::int64_t item) {
+    const std::int64_t begin = item / groups * kernels.block_depth;
+    const std::int64_t depth = std::min(kernels.block_depth, b.rows - begin);
     const std::int64_t panel = item % groups * kGroup;
     const std::int64_t width = std::min(kGroup * kColumns, b.columns - panel * kColumns);
     const std::int64_t offset = Panels<T>{data, panels, kernels.terms}.at(begin, depth, panel) - data;
@@ -107,7 +107,7 @@ void multiply_tiles(const GemmKernels<T>& kernels, const GemmTile<T>& whole, boo
   const std::int64_t row_tiles = divide_up(m, kernels.tile_rows);
   const std::int64_t tile_panels = panels_of_tile(row_tiles, panels, parallel);
   const std::int64_t column_tiles = divide_up(panels, tile_panels);
-  const std::int64_t packed_tile = kernels.packed_rows * divide_up(whole.a.columns, kBlockDepth);
+  const std::int64_t packed_tile = kernels.packed_rows * divide_up(whole.a.columns, kernels.block_depth);
   for_each_item(parallel, row_tiles * column_tiles, [&](std::int64_t item) {
     const std::int64_t row = item / column_tiles * kernels.tile_rows;
     const std::int64_t rows = std::min(kernels.tile_rows, m - row);
@@ -128,13 +128,13 @@ void multiply_tiles(const GemmKernels<T>& kernels, const GemmTile<T>& whole, boo
 // Packs a [m, k] tile by tile, and within a tile block of k by block.
 template <class T>
 void pack_all_rows(const GemmKernels<T>& kernels, ConstMatrix<T> a, T* data, bool parallel) {
-  const std::int64_t blocks = divide_up(a.columns, kBlockDepth);
+  const std::int64_t blocks = divide_up(a.columns, kernels.block_depth);
   for_each_item(parallel, divide_up(a.rows, kernels.tile_rows) * blocks, [&](std::int64_t item) {
     const std::int64_t row = item / blocks * kernels.tile_rows;
-    const std::int64_t begin = item % blocks * kBlockDepth;
-    kernels.pack_rows(
-        a.block(row, begin, std::min(kernels.tile_rows, a.rows - row), std::min(kBlockDepth, a.columns - begin)),
-        data + item * kernels.packed_rows);
+    const std::int64_t begin = item % blocks * kernels.block_depth;
+    kernels.pack_rows(a.block(row, begin, std::min(kernels.tile_rows, a.rows - row),
+                              std::min(kernels.block_depth, a.columns - begin)),
+                      data + item * kernels.packed_rows);
   });
 }
 
@@ -147,13 +147,14 @@ void multiply_packing(const GemmKernels<T>& kernels, const GemmTile<T>& whole, b
   const std::int64_t n = whole.b.columns;
   const std::int64_t pieces = divide_up(n, kSharedColumns);
   const std::int64_t width = divide_up(divide_up(n, pieces), 4 * kColumns) * 4 * kColumns;
-  const std::int64_t depth = std::max<std::int64_t>(1, kSharedNumbers / width / kBlockDepth) * kBlockDepth;
+  const std::int64_t depth =
+      std::max<std::int64_t>(1, kSharedNumbers / width / kernels.block_depth) * kernels.block_depth;
   const auto buffer = allocate<T>(packed_numbers(kernels, std::min(depth, k), std::min(width, n)));
   const std::int64_t row_tiles = divide_up(whole.a.rows, kernels.tile_rows);
   const std::int64_t panels = panel_count<T>(std::min(width, n));
   const bool share_rows = panels_of_tile(row_tiles, panels, parallel) < panels || n > width;
-  const auto rows =
-      allocate<T>(share_rows ? row_tiles * divide_up(std::min(depth, k), kBlockDepth) * kernels.packed_rows : 0);
+  const auto rows = allocate<T>(
+      share_rows ? row_tiles * divide_up(std::min(depth, k), kernels.block_depth) * kernels.packed_rows : 0);
   for (std::int64_t begin = 0; begin < k; begin += depth) {
     GemmTile<T> part = whole;
     part.a = whole.a.block(0, begin, whole.a.rows, std::min(depth, k - begin));

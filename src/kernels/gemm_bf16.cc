@@ -8,7 +8,9 @@ namespace zhuyi::kernels {
 namespace {
 
 constexpr std::int64_t kTileRows = 112;
-constexpr std::int64_t kPairs = kBlockDepth / 2;
+// Terms of k in a block: twice as many as in f32, which take as many bytes.
+constexpr std::int64_t kDepth = 2 * kBlockDepth;
+constexpr std::int64_t kPairs = kDepth / 2;
 // Distance of packed rows of a: an odd number of cache lines, so that the rows fall into different cache sets.
 constexpr std::int64_t kPackedStride = kPairs + 16;
 
@@ -123,6 +125,11 @@ struct Finish {
   const float* bias;
   bool accumulate;
 
+  void prefetch(int row, int panel) const {
+    const std::int64_t column = panel * kDotColumns;
+    _mm_prefetch(reinterpret_cast<const char*>(c.row(row) + column), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(c.row(row) + std::min(column + 15, c.columns - 1)), _MM_HINT_T0);
+  }
   [[gnu::target("avx512f,avx512bw,avx512vl,avx512bf16"), gnu::always_inline]] inline void operator()(int row, int panel,
                                                                                                      __m512 sum) const {
     const std::int64_t column = panel * kDotColumns;
@@ -140,11 +147,11 @@ void compute_tile(const GemmTile<float>& tile) {
   const std::int64_t k = tile.a.columns;
   const std::int64_t rows = tile.c.rows;
   const std::int64_t panels = panel_count<float>(tile.c.columns);
-  for (std::int64_t begin = 0; begin == 0 || begin < k; begin += kBlockDepth) {
-    const std::int64_t depth = std::min(kBlockDepth, k - begin);
+  for (std::int64_t begin = 0; begin == 0 || begin < k; begin += kDepth) {
+    const std::int64_t depth = std::min(kDepth, k - begin);
     DotSource source{.a_row = kPackedStride, .b_panel = (depth + 1) / 2 * kDotColumns, .depth = (depth + 1) / 2};
     if (tile.packed_a != nullptr) {
-      source.a = places(tile.packed_a) + begin / kBlockDepth * (kTileRows * kPackedStride);
+      source.a = places(tile.packed_a) + begin / kDepth * (kTileRows * kPackedStride);
     } else {
       pack_rows(tile.a.block(0, begin, rows, depth), reinterpret_cast<float*>(packed_a));
       source.a = packed_a;
@@ -175,7 +182,7 @@ void compute_tile(const GemmTile<float>& tile) {
 }  // namespace
 
 GemmKernels<float> bf16_kernels() {
-  return {kTileRows, 2, kTileRows * kPackedStride, compute_tile, pack_panels, pack_rows};
+  return {kTileRows, kDepth, 2, kTileRows * kPackedStride, compute_tile, pack_panels, pack_rows};
 }
 
 }  // namespace zhuyi::kernels

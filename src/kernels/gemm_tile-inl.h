@@ -344,11 +344,12 @@ void compute_tile(const GemmTile<T>& tile) {
 
 // NOLINTNEXTLINE: one of several definitions, one for each instruction set
 GemmKernels<float> float_kernels() {
-  return {kTileRows, 1, kTileRows * kPackedStride<float>, compute_tile<float>, pack_panels<float>, pack_rows<float>};
+  return {kTileRows,          kBlockDepth,     1, kTileRows * kPackedStride<float>, compute_tile<float>,
+          pack_panels<float>, pack_rows<float>};
 }
 GemmKernels<double> double_kernels() {
-  return {kTileRows,        1, kTileRows * kPackedStride<double>, compute_tile<double>, pack_panels<double>,
-          pack_rows<double>};
+  return {kTileRows,           kBlockDepth,      1, kTileRows * kPackedStride<double>, compute_tile<double>,
+          pack_panels<double>, pack_rows<double>};
 }
 
 }  // namespace HWY_NAMESPACE

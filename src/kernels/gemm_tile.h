@@ -7,8 +7,9 @@
 
 namespace zhuyi::kernels {
 
-// Products are summed over k in blocks of this many terms: within a block one chain of multiply-adds from zero, then
-// c = scale * block + c. Every instruction set uses the same blocks, so packed matrices fit all of them.
+// Products are summed over k in blocks of this many terms (unless a set of kernels says otherwise): within a block one
+// chain of multiply-adds from zero, then c = scale * block + c. Every instruction set uses the same blocks, so packed
+// matrices fit all of them.
 inline constexpr std::int64_t kBlockDepth = 256;
 
 // Columns of b that are packed together: one cache line of every row.
@@ -53,11 +54,12 @@ struct GemmTile {
 template <class T>
 struct GemmKernels {
   std::int64_t tile_rows;                          // the largest number of rows of a tile
+  std::int64_t block_depth;                        // terms of k that are summed in registers
   std::int64_t terms;                              // of k in one place of what is packed
   std::int64_t packed_rows;                        // numbers of one block of a tile's packed rows
   void (*compute)(const GemmTile<T>& tile);        // one thread, no allocation
-  void (*pack)(ConstMatrix<T> b, T* panels);       // b [at most kBlockDepth, columns] -> panels
-  void (*pack_rows)(ConstMatrix<T> a, T* packed);  // a [at most tile_rows, at most kBlockDepth] -> packed rows
+  void (*pack)(ConstMatrix<T> b, T* panels);       // b [at most block_depth, columns] -> panels
+  void (*pack_rows)(ConstMatrix<T> a, T* packed);  // a [at most tile_rows, at most block_depth] -> packed rows
 };
 
 }  // namespace zhuyi::kernels

@@ -173,6 +173,7 @@ double Training::add_gradients(std::int64_t part, Window& sums) {
   autograd::Tape tape(gradients_);
   autograd::Run run(
       tape, base::combine(options_.seed, static_cast<std::uint64_t>(progress_.step), static_cast<std::uint64_t>(part)));
+  run.precision = options_.precision;
   const ops::Loss loss = model_.transformer->loss(batch, run);
   tape.backward(loss.total);
   const double total = loss.total.value().at(0, 0);

@@ -8,6 +8,7 @@
 
 #include "data/batcher.h"
 #include "formats/model_file.h"
+#include "kernels/gemm.h"
 #include "optim/optimizers.h"
 #include "optim/schedule.h"
 #include "train/encoded_corpus.h"
@@ -26,7 +27,8 @@ struct Budget {
 struct TrainOptions {
   std::filesystem::path directory;  // of the run: checkpoint, metrics, model
   data::BatcherOptions batches;
-  std::int64_t accumulate = 1;  // batches whose gradients make one step
+  std::int64_t accumulate = 1;                             // batches whose gradients make one step
+  kernels::Precision precision = kernels::Precision::f32;  // of the products; weights, sums and the optimizer are f32
   optim::OptimizerOptions optimizer;
   optim::Schedule schedule;
   double clip = 1;  // largest norm of the gradient of the mean token loss; 0: no limit
