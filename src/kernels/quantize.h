@@ -1,0 +1,16 @@
+#pragma once
+// Rows of numbers to 8-bit integers: the left-hand side of products with 8-bit weights.
+
+#include <cstdint>
+
+#include "kernels/matrix.h"
+
+namespace zhuyi::kernels {
+
+// to[i * to_stride + j] = round(x(i, j) / scale_i), ties to even, in [-127, 127], each with the bits of `flip` flipped
+// (0x80 makes it unsigned, 128 more); scales[i] = scale_i = largest |x(i, .)| / 127. Places from x.columns to
+// `to_stride` hold `flip`. x has column stride 1. The same on every instruction set, bit for bit. A row with a number
+// that is not finite gets a scale that is not finite. Uses no threads.
+void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales);
+
+}  // namespace zhuyi::kernels
