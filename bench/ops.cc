@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "kernels/gemm.h"
+#include "kernels/gemm_int8.h"
 #include "kernels/targets.h"
 
 namespace {
@@ -51,6 +52,11 @@ std::vector<Shape> shapes(std::int64_t tokens) {
   for (const std::int64_t m : {1, 2, 4, 8, 16, 32, 64})
     list.push_back({"decode, packed", m, 512, 512, false, false, true});
   for (const std::int64_t m : {1, 8, 32}) list.push_back({"decode, packed", m, 512, 8000, false, false, true});
+  for (const std::int64_t m : {1, 4, 128}) {
+    list.push_back({"decode, packed", m, 512, 2048, false, false, true});
+    list.push_back({"decode, packed", m, 2048, 512, false, false, true});
+    list.push_back({"decode, packed", m, 512, 32000, false, false, true});
+  }
   list.push_back({"attention q k^T", 20, 64, 20, false, true, false, false, false});
   list.push_back({"attention w v", 20, 20, 64, false, false, false, false, false});
   list.push_back({"attention q k^T", 60, 64, 60, false, true, false, false, false});
@@ -110,7 +116,12 @@ Seconds measure(const Shape& shape, double budget, kernels::Precision precision)
   const auto out = kernels::Matrix<float>::dense(c.data(), shape.m, shape.n);
   const kernels::GemmOptions<float> options{
       .accumulate = shape.accumulate, .parallel = shape.parallel, .precision = precision};
-  if (!shape.packed) return best_seconds(budget, [&] { kernels::gemm<float>(left, right, out, options); });
+  if (!shape.packed && precision != kernels::Precision::int8)
+    return best_seconds(budget, [&] { kernels::gemm<float>(left, right, out, options); });
+  if (precision == kernels::Precision::int8) {
+    const kernels::Int8Matrix bytes(right);
+    return best_seconds(budget, [&] { kernels::gemm(left, bytes, out, {.parallel = shape.parallel}); });
+  }
   const kernels::PackedMatrix packed(right, precision);
   return best_seconds(budget, [&] { kernels::gemm(left, packed, out, options); });
 }
@@ -129,11 +140,15 @@ int main(int argc, char** argv) {
   app.add_option("--tokens", tokens, "rows of a training batch")->check(CLI::PositiveNumber);
   app.add_option("--only", only, "rows whose name contains this");
   app.add_option("--target", target, "instruction set: AVX3, AVX2 or SSE2 (default: the best)");
-  bool bf16 = false;
-  app.add_flag("--bf16", bf16, "products in bf16; shares are still of what f32 can do");
+  std::string word = "f32";
+  app.add_option("--precision", word, "f32, bf16 or int8 (packed shapes only); shares are of what f32 can do")
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}));
   CLI11_PARSE(app, argc, argv);
   base::set_threads(threads);
   kernels::use_target(target);
+  const auto precision = word == "int8"   ? kernels::Precision::int8
+                         : word == "bf16" ? kernels::Precision::bf16
+                                          : kernels::Precision::f32;
   const double alone = kernels::peak_gflops(1);
   const double together = kernels::peak_gflops(threads);
   fmt::print("{}, {} threads: peak {:.1f} GFLOP/s; one thread {:.1f}\n", kernels::current_target(), threads, together,
@@ -143,7 +158,8 @@ int main(int argc, char** argv) {
              "core share");
   for (const Shape& shape : shapes(tokens)) {
     if (shape.name.find(only) == std::string::npos) continue;
-    const Seconds seconds = measure(shape, budget, bf16 ? kernels::Precision::bf16 : kernels::Precision::f32);
+    if (precision == kernels::Precision::int8 && !shape.packed) continue;
+    const Seconds seconds = measure(shape, budget, precision);
     const double work = 2 * static_cast<double>(shape.m * shape.k * shape.n) / 1e9;
     // The clock rate changes, so the peak of one thread is taken again beside each row.
     const double now = std::max(alone, kernels::peak_gflops(1));

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Options {
   std::int64_t output_length = 16;
   std::int64_t sentences = 320;
   std::int64_t singles = 10;
+  std::string precision = "int8";
   int threads = base::threads();
   bool json = false;
 };
@@ -106,7 +108,16 @@ void run(const Options& options) {
   nn::Config config = nn::preset(options.preset);
   const std::int64_t vocabulary = options.vocabulary > 0 ? options.vocabulary : options.preset == "base" ? 32000 : 8000;
   config.source_vocabulary = config.target_vocabulary = vocabulary;
-  nn::Transformer model(config, kBos, 1);
+  const nn::Transformer full(config, kBos, 1);
+  const std::map<std::string, kernels::Precision> precisions = {
+      {"f32", kernels::Precision::f32}, {"bf16", kernels::Precision::bf16}, {"int8", kernels::Precision::int8}};
+  nn::Transformer model(config, kBos, precisions.at(options.precision), [&](const ops::Weight& weight) {
+    const ops::Weight original{full.parameters().find(weight.parameter->name), weight.transposed};
+    return std::make_shared<const kernels::Int8Matrix>(original.matrix<float>());
+  });
+  for (const autograd::ParameterPtr& parameter : model.parameters().list()) {
+    if (!parameter->int8) parameter->value.assign(full.parameters().find(parameter->name)->value);
+  }
   model.pack();
   const Sentences sources = read_sources(options, vocabulary);
   const infer::SearchOptions search = search_of(options, options.beam);
@@ -123,17 +134,17 @@ void run(const Options& options) {
   const double speed = static_cast<double>(tokens) / seconds;
   if (options.json) {
     std::printf(
-        "{\"threads\": %d, \"sentences\": %zu, \"output_tokens\": %lld, \"parameters\": %lld, "
+        "{\"precision\": \"%s\", \"threads\": %d, \"sentences\": %zu, \"output_tokens\": %lld, \"parameters\": %lld, "
         "\"output_tokens_per_second\": %.1f, \"single_sentence_ms\": %.2f, \"single_greedy_ms\": %.2f, "
         "\"peak_rss_mb\": %.0f}\n",
-        options.threads, sources.size(), static_cast<long long>(tokens),
+        options.precision.c_str(), options.threads, sources.size(), static_cast<long long>(tokens),
         static_cast<long long>(model.parameters().count()), speed, single, greedy, megabytes);
   } else {
     std::printf(
-        "zhuyi f32 %s %.1f output_tokens/s  beam %lld, batch %lld  one sentence %.1f ms, greedy %.1f ms  peak_rss %.0f "
+        "zhuyi %s %s %.1f output_tokens/s  beam %lld, batch %lld  one sentence %.1f ms, greedy %.1f ms  peak_rss %.0f "
         "MB\n",
-        options.preset.c_str(), speed, static_cast<long long>(options.beam), static_cast<long long>(options.batch),
-        single, greedy, megabytes);
+        options.precision.c_str(), options.preset.c_str(), speed, static_cast<long long>(options.beam),
+        static_cast<long long>(options.batch), single, greedy, megabytes);
   }
 }
 
@@ -154,6 +165,8 @@ int main(int argc, char** argv) {
   app.add_option("--sentences", options.sentences, "taken evenly from the lengths file")->check(CLI::Range(1, 1 << 30));
   app.add_option("--singles", options.singles, "sentences translated alone, for latency")
       ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--precision", options.precision, "of the weights: f32, bf16 or int8")
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}));
   app.add_option("--threads", options.threads, "threads");
   app.add_flag("--json", options.json, "one JSON object");
   CLI11_PARSE(app, argc, argv);

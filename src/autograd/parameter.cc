@@ -55,10 +55,13 @@ void Parameters::lay_out(tensor::DType dtype, std::uint64_t seed) {
   std::int64_t total = 0;
   for (const ParameterPtr& parameter : list_) {
     parameter->offset = total;
+    if (parameter->int8) continue;
     total += (parameter->rows * parameter->columns + kAlignment - 1) / kAlignment * kAlignment;
   }
   adopt(Tensor::zeros(1, total, dtype));
-  for (const ParameterPtr& parameter : list_) initialize(*parameter, seed);
+  for (const ParameterPtr& parameter : list_) {
+    if (!parameter->int8) initialize(*parameter, seed);
+  }
 }
 
 void Parameters::adopt(Tensor flat) {
@@ -66,6 +69,7 @@ void Parameters::adopt(Tensor flat) {
         flat_.size());
   flat_ = std::move(flat);
   for (const ParameterPtr& parameter : list_) {
+    if (parameter->int8) continue;
     const std::int64_t size = parameter->rows * parameter->columns;
     parameter->value = flat_.reshape(flat_.size(), 1)
                            .slice(parameter->offset, parameter->offset + size)

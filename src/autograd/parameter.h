@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/gemm_int8.h"
 #include "tensor/tensor.h"
 
 namespace zhuyi::autograd {
@@ -27,7 +28,10 @@ struct Parameter {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   Initialization initialization;
-  tensor::Tensor value;     // a view of the flat block, after lay_out
+  tensor::Tensor value;  // a view of the flat block, after lay_out
+  // In a model that was frozen: the values in 8 bits, as products read them, with no place in the flat block and no
+  // `value`. Tables, whose rows are pieces, stand transposed: [columns, rows].
+  std::shared_ptr<const kernels::Int8Matrix> int8;
   std::int64_t offset = 0;  // of its first number in the flat blocks
 };
 using ParameterPtr = std::shared_ptr<Parameter>;
@@ -38,8 +42,8 @@ class Parameters {
   // Adds one; throws invalid_argument when the name is taken or a size is not positive.
   ParameterPtr add(std::string name, std::int64_t rows, std::int64_t columns, Initialization initialization);
 
-  // Makes the flat block, gives each parameter its place (aligned to 64 bytes, gaps are zero) and its first values: a
-  // function of (seed, name, place) alone.
+  // Makes the flat block, gives each parameter that is not in 8 bits its place (aligned to 64 bytes, gaps are zero) and
+  // its first values: a function of (seed, name, place) alone.
   void lay_out(tensor::DType dtype, std::uint64_t seed);
 
   // Uses another flat block of the same layout for the values, e.g. of another copy of the model. After lay_out.

@@ -13,6 +13,7 @@ using Action = std::function<void()>;
 // One function a sub-command, in a file of the same name.
 Action attention_command(CLI::App& app);
 Action average_command(CLI::App& app);
+Action freeze_command(CLI::App& app);
 Action corpus_command(CLI::App& app);
 Action evaluate_command(CLI::App& app);
 Action inspect_command(CLI::App& app);

@@ -69,6 +69,8 @@ Json vocabulary_of(const text::Tokenizer& tokenizer) {
 
 Json description_of(const nn::Transformer& transformer) {
   Json object;
+  constexpr const char* kNames[] = {"f32", "bf16", "int8"};
+  object["precision"] = kNames[static_cast<std::size_t>(transformer.precision())];
   object["parameters"] = transformer.parameters().count();
   object["parameter_bytes"] = transformer.parameters().count() * tensor::bytes_of(tensor::DType::f32);
   object["parts"] = parts_of(transformer.parameters());
@@ -139,6 +141,9 @@ void print(const Json& object) {
   std::cout << fmt::format("\nparameters                  {:>15}  ({} bytes in f32)\n",
                            grouped(object["parameters"].get<std::int64_t>()),
                            grouped(object["parameter_bytes"].get<std::int64_t>()));
+  if (object["precision"] != "f32") {
+    std::cout << fmt::format("frozen: weights are stored in {}\n", plain(object["precision"]));
+  }
   print_parts(object["parts"]);
   std::cout << "\nconfiguration\n";
   for (const auto& [name, value] : object["configuration"].items()) {

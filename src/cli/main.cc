@@ -33,6 +33,7 @@ const std::vector<CommandEntry>& commands() {
       {"average", "the mean of several models' weights as one model", cli::average_command},
       {"corpus", "read parallel text, clean it, write one pair a line", cli::corpus_command},
       {"evaluate", "BLEU and chrF of translations against references", cli::evaluate_command},
+      {"freeze", "make a trained model smaller and faster for translating", cli::freeze_command},
       {"inspect", "configuration, parameters by part, vocabulary, where it came from", cli::inspect_command},
       {"score", "log-probability of each given translation", cli::score_command},
       {"tokenizer", "train a SentencePiece tokenizer, encode and decode with it", cli::tokenizer_command},

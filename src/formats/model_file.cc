@@ -16,11 +16,25 @@ using tensor::Tensor;
 
 constexpr const char* kFormat = "zhuyi-1";
 constexpr const char* kProvenance = "provenance.";
+// Behind the name of a parameter in 8 bits: its panels and the scales of its columns (kernels/gemm_int8.h).
+constexpr const char* kPanels = ".int8";
+constexpr const char* kScales = ".scales";
 
 const std::string& metadata(const SafeTensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
   check_kind(found != file.metadata().end(), ErrorKind::bad_model, "no '{}' in its metadata: not a Zhuyi model", key);
   return found->second;
+}
+
+constexpr const char* kPrecisions[] = {"f32", "bf16", "int8"};  // in the order of kernels::Precision
+
+kernels::Precision precision_of(const SafeTensorsFile& file) {
+  const auto found = file.metadata().find("precision");
+  if (found == file.metadata().end()) return kernels::Precision::f32;
+  const auto* name = std::find(std::begin(kPrecisions), std::end(kPrecisions), found->second);
+  check_kind(name != std::end(kPrecisions), ErrorKind::bad_model, "its precision is '{}', expected f32, bf16 or int8",
+             found->second);
+  return static_cast<kernels::Precision>(name - std::begin(kPrecisions));
 }
 
 void read_parameter(const SafeTensorsFile& file, const autograd::Parameter& parameter) {
@@ -43,8 +57,20 @@ void add_model(SafeTensorsWriter& writer, const nn::Transformer& transformer, co
   writer.metadata["config"] = nn::to_json(transformer.config()).dump();
   writer.metadata["bos"] = std::to_string(transformer.bos());
   for (const auto& [key, value] : provenance) writer.metadata[kProvenance + key] = value;
+  const kernels::Precision precision = transformer.precision();
+  if (precision != kernels::Precision::f32) {
+    writer.metadata["precision"] = kPrecisions[static_cast<std::size_t>(precision)];
+  }
   for (const autograd::ParameterPtr& parameter : transformer.parameters().list()) {
-    writer.add(parameter->name, parameter->value);
+    if (parameter->int8) {
+      writer.add_int8(parameter->name + kPanels, parameter->int8->panels());
+      const std::span<const float> scales = parameter->int8->scales();
+      writer.add(parameter->name + kScales, Tensor::of(1, std::ssize(scales), {scales.begin(), scales.end()}));
+    } else if (precision == kernels::Precision::bf16 && parameter->rows > 1) {
+      writer.add_bf16(parameter->name, parameter->value);
+    } else {
+      writer.add(parameter->name, parameter->value);
+    }
   }
   writer.add_bytes("tokenizer.source", source.serialized());
   if (target.serialized() != source.serialized()) writer.add_bytes("tokenizer.target", target.serialized());
@@ -73,7 +99,9 @@ Model read_model(const SafeTensorsFile& file, const std::string& name) {
     // Sizes are checked against the file before a model of the configuration's size is made.
     std::int64_t numbers = 0;
     for (const auto& [tensor_name, tensor] : file.tensors()) {
-      numbers += static_cast<std::int64_t>(tensor.bytes.size()) / 4;
+      std::int64_t count = 1;
+      for (const std::int64_t size : tensor.sizes) count *= size;
+      numbers += count;
     }
     const std::int64_t wanted = nn::Transformer::parameter_count(config);
     check_kind(wanted <= numbers, ErrorKind::bad_model, "{} numbers in the file, the configuration asks for {}",
@@ -83,9 +111,20 @@ Model read_model(const SafeTensorsFile& file, const std::string& name) {
     const auto [rest, code] = std::from_chars(start.data(), start.data() + start.size(), bos);
     if (code != std::errc() || rest != start.data() + start.size()) bos = -1;
     check_kind(bos >= 0 && bos < config.target_vocabulary, ErrorKind::bad_model, "its start token is '{}'", start);
-    Model model{std::make_unique<nn::Transformer>(config, bos, 0), std::move(source), std::move(target), {}};
+    const auto in_8_bits = [&](const ops::Weight& weight) {
+      const std::string& parameter = weight.parameter->name;
+      const std::span<const float> scales = file.mapped_numbers(parameter + kScales);
+      check_kind(std::all_of(scales.begin(), scales.end(), [](float v) { return std::isfinite(v) && v >= 0; }),
+                 ErrorKind::bad_model, "{} has a scale that is not finite", parameter);
+      return std::make_shared<const kernels::Int8Matrix>(weight.inputs(), weight.outputs(),
+                                                         file.mapped_bytes(parameter + kPanels), scales, file.map());
+    };
+    Model model{std::make_unique<nn::Transformer>(config, bos, precision_of(file), in_8_bits),
+                std::move(source),
+                std::move(target),
+                {}};
     for (const autograd::ParameterPtr& parameter : model.transformer->parameters().list()) {
-      read_parameter(file, *parameter);
+      if (!parameter->int8) read_parameter(file, *parameter);
     }
     const std::string prefix = kProvenance;
     for (const auto& [key, value] : file.metadata()) {

@@ -160,16 +160,41 @@ const SafeTensor& SafeTensorsFile::find(const std::string& name) const {
 
 Tensor SafeTensorsFile::tensor(const std::string& name) const {
   const SafeTensor& found = find(name);
-  check_kind(found.type == "F32" || found.type == "F64", ErrorKind::bad_model,
-             "{}: tensor {} is {}, expected F32 or F64", path_.string(), name, found.type);
+  const bool half = found.type == "BF16";
+  check_kind(half || found.type == "F32" || found.type == "F64", ErrorKind::bad_model,
+             "{}: tensor {} is {}, expected F32, F64 or BF16", path_.string(), name, found.type);
   const std::int64_t columns = found.sizes.empty() ? 1 : found.sizes.back();
   const std::int64_t count = count_of(found.sizes);
-  Tensor copy(columns == 0 ? 0 : count / columns, columns, found.type == "F32" ? DType::f32 : DType::f64);
+  Tensor copy(columns == 0 ? 0 : count / columns, columns, found.type == "F64" ? DType::f64 : DType::f32);
+  if (half) {
+    const std::span<float> numbers = copy.data<float>();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      std::uint16_t upper = 0;
+      std::memcpy(&upper, found.bytes.data() + 2 * i, sizeof upper);
+      numbers[i] = std::bit_cast<float>(static_cast<std::uint32_t>(upper) << 16);
+    }
+    return copy;
+  }
   tensor::visit(copy.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if (copy.size() > 0) std::memcpy(copy.data<T>().data(), found.bytes.data(), found.bytes.size());
   });
   return copy;
+}
+
+std::span<const std::int8_t> SafeTensorsFile::mapped_bytes(const std::string& name) const {
+  const SafeTensor& found = find(name);
+  check_kind(found.type == "I8", ErrorKind::bad_model, "{}: tensor {} is {}, expected I8", path_.string(), name,
+             found.type);
+  return {reinterpret_cast<const std::int8_t*>(found.bytes.data()), found.bytes.size()};
+}
+
+std::span<const float> SafeTensorsFile::mapped_numbers(const std::string& name) const {
+  const SafeTensor& found = find(name);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(found.bytes.data()) % alignof(float) == 0;
+  check_kind(found.type == "F32" && aligned, ErrorKind::bad_model, "{}: tensor {} is {}, expected F32{}",
+             path_.string(), name, found.type, aligned ? "" : " at a multiple of 4 bytes");
+  return {reinterpret_cast<const float*>(found.bytes.data()), found.bytes.size() / sizeof(float)};
 }
 
 std::vector<std::int32_t> SafeTensorsFile::integers(const std::string& name) const {
@@ -223,12 +248,30 @@ void SafeTensorsWriter::add_bytes(const std::string& name, std::string_view byte
   entries_.push_back({name, "U8", {static_cast<std::int64_t>(bytes.size())}, bytes, {}});
 }
 
+void SafeTensorsWriter::add_int8(const std::string& name, std::span<const std::int8_t> numbers) {
+  entries_.push_back(
+      {name, "I8", {std::ssize(numbers)}, {reinterpret_cast<const char*>(numbers.data()), numbers.size()}, {}});
+}
+
+void SafeTensorsWriter::add_bf16(const std::string& name, const Tensor& tensor) {
+  const std::span<const float> numbers = tensor.data<float>();
+  auto bytes = std::make_shared<std::string>(2 * numbers.size(), '\0');
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto upper = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(numbers[i]) >> 16);
+    std::memcpy(bytes->data() + 2 * i, &upper, sizeof upper);
+  }
+  entries_.push_back({name, "BF16", {tensor.rows(), tensor.columns()}, *bytes, {}, bytes});
+}
+
 void SafeTensorsWriter::write(const std::filesystem::path& path) const {
-  // Wide types first: then every tensor lies at a multiple of its number's size.
+  // I8 tensors of whole cache lines first: they are read where they are mapped, by whole lines. Then wide types before
+  // narrow ones: then every tensor lies at a multiple of its number's size.
   std::vector<const Entry*> order;
   for (const Entry& entry : entries_) order.push_back(&entry);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Entry* a, const Entry* b) { return bytes_of_type(a->type) > bytes_of_type(b->type); });
+  const auto rank = [](const Entry* entry) {
+    return entry->type == "I8" && entry->bytes.size() % 64 == 0 ? 64 : bytes_of_type(entry->type);
+  };
+  std::stable_sort(order.begin(), order.end(), [&](const Entry* a, const Entry* b) { return rank(a) > rank(b); });
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::size_t offset = 0;

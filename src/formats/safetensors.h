@@ -33,8 +33,13 @@ class SafeTensorsFile {
   bool contains(const std::string& name) const { return tensors_.contains(name); }
 
   // A copy as a matrix (one size: one row; more than two: the first ones multiplied into rows). Throws bad_model when
-  // it is missing or neither F32 nor F64.
+  // it is missing or none of F32, F64 and BF16, which becomes f32.
   tensor::Tensor tensor(const std::string& name) const;
+  // The bytes of an I8 tensor, or the numbers of an F32 one that lies at a multiple of 4 bytes, in the map: valid as
+  // long as map() is kept. Throws bad_model.
+  std::span<const std::int8_t> mapped_bytes(const std::string& name) const;
+  std::span<const float> mapped_numbers(const std::string& name) const;
+  std::shared_ptr<const void> map() const { return map_; }
   // A copy of an I32 tensor's numbers, or of an I64 one's that fit. Throws bad_model.
   std::vector<std::int32_t> integers(const std::string& name) const;
   // A copy of a U8 tensor. Throws bad_model.
@@ -57,6 +62,9 @@ class SafeTensorsWriter {
   void add(const std::string& name, const tensor::Tensor& tensor);
   void add_integers(const std::string& name, std::span<const std::int32_t> numbers);
   void add_bytes(const std::string& name, std::string_view bytes);
+  void add_int8(const std::string& name, std::span<const std::int8_t> numbers);
+  // Numbers of f32, stored as BF16: their upper halves.
+  void add_bf16(const std::string& name, const tensor::Tensor& tensor);
 
   // Writes the file in one step (base::AtomicFile). Throws system.
   void write(const std::filesystem::path& path) const;
@@ -68,6 +76,7 @@ class SafeTensorsWriter {
     std::vector<std::int64_t> sizes;
     std::string_view bytes;
     tensor::Tensor keep;
+    std::shared_ptr<const std::string> made = {};
   };
   std::vector<Entry> entries_;
 };

@@ -21,10 +21,13 @@ struct Bf16Pairs {
 
 // Four 8-bit integers a lane, those of a unsigned, those of b signed, summed in 32-bit integers.
 struct ByteQuads {
-  using Sum = __m512i;
-  [[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] static inline Sum zero() { return _mm512_setzero_si512(); }
+  // Not __m512i, whose lanes have 64 bits: g++ 12 would keep an array of those in memory.
+  using Sum [[gnu::vector_size(64)]] = std::int32_t;
+  [[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] static inline Sum zero() {
+    return reinterpret_cast<Sum>(_mm512_setzero_si512());
+  }
   [[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] static inline Sum dot(Sum sum, __m512i a, __m512i b) {
-    return _mm512_dpbusd_epi32(sum, a, b);
+    return reinterpret_cast<Sum>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), a, b));
   }
 };
 
@@ -35,6 +38,7 @@ struct DotSource {
   std::int64_t a_row = 0;
   std::int64_t b_panel = 0;
   std::int64_t depth = 0;
+  std::int64_t ahead = 0;  // how far beyond b the panels lie that are wanted next
 };
 
 // Columns of a panel: one vector.
@@ -67,7 +71,10 @@ template <class Terms, int kRows, int kPanels, class Finish>
   for (std::int64_t k = 0; k < source.depth; ++k) {
     __m512i y[kPanels];
 #pragma GCC unroll 16
-    for (int v = 0; v < kPanels; ++v) y[v] = _mm512_loadu_si512(b + v * source.b_panel);
+    for (int v = 0; v < kPanels; ++v) {
+      y[v] = _mm512_loadu_si512(b + v * source.b_panel);
+      _mm_prefetch(reinterpret_cast<const char*>(b + v * source.b_panel + source.ahead), _MM_HINT_T1);
+    }
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       const __m512i x = _mm512_set1_epi32(static_cast<int>(a[i * source.a_row]));
@@ -120,6 +127,7 @@ void dot_strips(DotSource source, std::int64_t rows, std::int64_t panels, const 
     DotSource part = source;
     for (std::int64_t strip = 0, row = 0; strip < strips; ++strip) {
       const std::int64_t height = (rows - row) / (strips - strip);
+      part.ahead = strip + 1 == strips ? taken * source.b_panel : 0;
       find_dot_block<Terms, Finish>(height, taken)(part, finish_at(row, panel));
       part.a += height * source.a_row;
       row += height;

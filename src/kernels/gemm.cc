@@ -31,7 +31,7 @@ constexpr std::int64_t kSharedColumns = 2048;
 
 GemmKernels<float> kernels_for(float, Precision precision) {
   if (precision == Precision::f32) return HWY_DYNAMIC_DISPATCH(float_kernels)();
-  base::check(has_precision(precision),
+  base::check(precision == Precision::bf16 && has_precision(precision),
               "gemm: this CPU (or the instruction set chosen, {}) has no bf16 arithmetic; use f32", current_target());
   return bf16_kernels();
 }
@@ -193,7 +193,7 @@ bool worth_threads(const GemmOptions<T>& options, std::int64_t m, std::int64_t n
 
 }  // namespace
 
-bool has_precision(Precision precision) { return precision == Precision::f32 || has_bf16(); }
+bool has_precision(Precision precision) { return precision != Precision::bf16 || has_bf16(); }
 
 template <class T>
 void gemm(ConstMatrix<T> a, ConstMatrix<T> b, Matrix<T> c, const GemmOptions<T>& options) {

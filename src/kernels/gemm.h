@@ -16,9 +16,10 @@ namespace zhuyi::kernels {
 enum class Precision {
   f32,
   bf16,  // both sides rounded to bf16 (nearest, ties to even), exact products: AVX512-BF16
+  int8,  // 8-bit integers, with exact sums: an Int8Matrix as the right-hand side (kernels/gemm_int8.h)
 };
 
-// Whether the instruction set in use multiplies in this precision.
+// Whether the instruction set in use multiplies in this precision: all do f32 and int8.
 bool has_precision(Precision precision);
 
 template <class T>
@@ -27,7 +28,7 @@ struct GemmOptions {
   const T* bias = nullptr;               // [columns of c], added to every row
   bool accumulate = false;               // add to c instead of replacing it
   bool parallel = true;                  // use the threads of base/parallel
-  Precision precision = Precision::f32;  // of f32 products; throws invalid_argument unless has_precision
+  Precision precision = Precision::f32;  // f32 or bf16, of f32 products; throws invalid_argument otherwise
 };
 
 // c = options.scale * a b (+ bias) (+ c). a [m, k], b [k, n], c [m, n]; in a and b one of the strides must be 1, in c

@@ -53,10 +53,11 @@ struct FinishQuads {
 
   void prefetch(int, int) const {}
   [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"), gnu::always_inline]] inline void operator()(
-      int i, int panel, __m512i sum) const {
+      int i, int panel, ByteQuads::Sum lanes) const {
     const std::int64_t j = column + panel * kDotColumns;
     const std::int64_t left = tile->c.columns - j;
     const auto mask = static_cast<__mmask16>(left >= 16 ? 0xFFFF : (1 << left) - 1);
+    const auto sum = reinterpret_cast<__m512i>(lanes);
     float* out = tile->c.row(row + i) + j;
     const __m512i more = _mm512_maskz_slli_epi32(mask, _mm512_maskz_loadu_epi32(mask, tile->b_sums + j), 7);
     const __m512 exact = _mm512_maskz_cvtepi32_ps(mask, _mm512_sub_epi32(sum, more));

@@ -1,6 +1,7 @@
 #include "kernels/quantize.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
@@ -75,6 +76,15 @@ HWY_EXPORT(quantize_all);
 
 void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales) {
   HWY_DYNAMIC_DISPATCH(quantize_all)(x, flip, to, to_stride, scales);
+}
+
+void round_to_bf16(std::span<float> numbers) {
+  for (float& number : numbers) {
+    if (!std::isfinite(number)) continue;
+    auto bits = std::bit_cast<std::uint32_t>(number);
+    bits += 0x7FFF + ((bits >> 16) & 1);
+    number = std::bit_cast<float>(bits & 0xFFFF0000);
+  }
 }
 
 }  // namespace zhuyi::kernels

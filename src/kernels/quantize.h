@@ -1,7 +1,8 @@
 #pragma once
-// Rows of numbers to 8-bit integers: the left-hand side of products with 8-bit weights.
+// Numbers to fewer bits: rows to 8-bit integers, the left-hand side of products with 8-bit weights; and to bf16.
 
 #include <cstdint>
+#include <span>
 
 #include "kernels/matrix.h"
 
@@ -12,5 +13,8 @@ namespace zhuyi::kernels {
 // `to_stride` hold `flip`. x has column stride 1. The same on every instruction set, bit for bit. A row with a number
 // that is not finite gets a scale that is not finite. Uses no threads.
 void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales);
+
+// Rounds every number to the nearest bf16, ties to even; one that is not finite stays as it is.
+void round_to_bf16(std::span<float> numbers);
 
 }  // namespace zhuyi::kernels

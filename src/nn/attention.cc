@@ -17,8 +17,8 @@ Var MultiHeadAttention::attend(const Var& x, const KeysValues& memory, const Map
   return output_(ops::attention(query_(x, run), memory.keys, memory.values, map, options_, run), run);
 }
 
-void MultiHeadAttention::pack() {
-  for (Linear* linear : {&query_, &key_, &value_, &output_}) linear->pack();
+void MultiHeadAttention::pack(kernels::Precision precision) {
+  for (Linear* linear : {&query_, &key_, &value_, &output_}) linear->pack(precision);
 }
 
 }  // namespace zhuyi::nn

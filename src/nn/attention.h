@@ -30,7 +30,7 @@ class MultiHeadAttention {
   // d_model].
   Var attend(const Var& x, const KeysValues& memory, const MapPtr& map, Run& run) const;
 
-  void pack();
+  void pack(kernels::Precision precision);
 
  private:
   Linear query_;

@@ -28,10 +28,10 @@ class FeedForward {
     return output_(ops::dropout(active, dropout_, run), run);
   }
 
-  void pack() {
-    input_.pack();
-    output_.pack();
-    if (gate_) gate_->pack();
+  void pack(kernels::Precision precision) {
+    input_.pack(precision);
+    output_.pack(precision);
+    if (gate_) gate_->pack(precision);
   }
 
  private:

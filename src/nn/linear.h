@@ -24,7 +24,7 @@ class Linear {
   Var operator()(const Var& x, Run& run) const { return ops::linear(x, weight_, bias_, run); }
 
   // Stores the weight for fast inference; see ops::Weight::pack.
-  void pack() { weight_.pack(); }
+  void pack(kernels::Precision precision) { weight_.pack(precision); }
 
  private:
   ops::Weight weight_;

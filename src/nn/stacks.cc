@@ -122,9 +122,9 @@ Var EncoderLayer::operator()(const Var& x, const MapPtr& map, Run& run) const {
       attended, [&](const Var& y) { return feed_forward_(y, run); }, run);
 }
 
-void EncoderLayer::pack() {
-  self_attention_.pack();
-  feed_forward_.pack();
+void EncoderLayer::pack(kernels::Precision precision) {
+  self_attention_.pack(precision);
+  feed_forward_.pack(precision);
 }
 
 KeysValues LayerCache::append(const KeysValues& rows) {
@@ -172,10 +172,10 @@ Var DecoderLayer::operator()(const Var& x, const Context& context, Run& run) con
       source, [&](const Var& y) { return feed_forward_(y, run); }, run);
 }
 
-void DecoderLayer::pack() {
-  self_attention_.pack();
-  cross_attention_.pack();
-  feed_forward_.pack();
+void DecoderLayer::pack(kernels::Precision precision) {
+  self_attention_.pack(precision);
+  cross_attention_.pack(precision);
+  feed_forward_.pack(precision);
 }
 
 Encoder::Encoder(Parameters& parameters, const Config& config) {
@@ -192,8 +192,8 @@ Var Encoder::operator()(const Var& x, const Segments& sentences, Run& run) const
   return norm_ ? (*norm_)(states, run) : states;
 }
 
-void Encoder::pack() {
-  for (EncoderLayer& layer : layers_) layer.pack();
+void Encoder::pack(kernels::Precision precision) {
+  for (EncoderLayer& layer : layers_) layer.pack(precision);
 }
 
 Decoder::Decoder(Parameters& parameters, const Config& config) {
@@ -257,8 +257,8 @@ Var Decoder::step(const Var& x, std::span<const Continuation> hypotheses, Decode
   return norm_ ? (*norm_)(states, run) : states;
 }
 
-void Decoder::pack() {
-  for (DecoderLayer& layer : layers_) layer.pack();
+void Decoder::pack(kernels::Precision precision) {
+  for (DecoderLayer& layer : layers_) layer.pack(precision);
 }
 
 }  // namespace zhuyi::nn

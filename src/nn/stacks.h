@@ -21,7 +21,7 @@ class EncoderLayer {
 
   // x [tokens, d_model]; the map says which tokens stand in one sentence.
   Var operator()(const Var& x, const MapPtr& map, Run& run) const;
-  void pack();
+  void pack(kernels::Precision precision);
 
  private:
   MultiHeadAttention self_attention_;
@@ -60,7 +60,7 @@ class DecoderLayer {
     LayerCache* cache = nullptr;  // none: self-attention is over x itself
   };
   Var operator()(const Var& x, const Context& context, Run& run) const;
-  void pack();
+  void pack(kernels::Precision precision);
 
  private:
   MultiHeadAttention self_attention_;
@@ -77,7 +77,7 @@ class Encoder {
 
   // x [tokens, d_model], the sentences one after another.
   Var operator()(const Var& x, const tensor::Segments& sentences, Run& run) const;
-  void pack();
+  void pack(kernels::Precision precision);
 
  private:
   std::vector<EncoderLayer> layers_;
@@ -124,7 +124,7 @@ class Decoder {
             DecoderState& state, Run& run) const;
   // One token a hypothesis: x [hypotheses, d_model]. Hypotheses of one sentence stand side by side.
   Var step(const Var& x, std::span<const Continuation> hypotheses, DecoderState& state, Run& run) const;
-  void pack();
+  void pack(kernels::Precision precision);
 
  private:
   std::vector<DecoderLayer> layers_;

@@ -48,6 +48,31 @@ Transformer::Transformer(const Config& config, std::int32_t bos, std::uint64_t s
   parameters_.lay_out(dtype, seed);
 }
 
+Transformer::Transformer(const Config& config, std::int32_t bos, kernels::Precision precision, const Int8Source& int8)
+    : Transformer(config, bos) {
+  precision_ = precision;
+  if (precision == kernels::Precision::int8) {
+    for (const ops::Weight& weight : weights()) {
+      weight.parameter->int8 = int8(weight);
+      check(weight.parameter->int8->rows() == weight.inputs() && weight.parameter->int8->columns() == weight.outputs(),
+            "transformer: {} in 8 bits is [{}, {}], expected [{}, {}]", weight.parameter->name,
+            weight.parameter->int8->rows(), weight.parameter->int8->columns(), weight.inputs(), weight.outputs());
+    }
+  }
+  parameters_.lay_out(tensor::DType::f32, 0);
+}
+
+std::vector<ops::Weight> Transformer::weights() const {
+  std::vector<ops::Weight> list;
+  for (const ParameterPtr& parameter : parameters_.list()) {
+    if (parameter->initialization.kind == Initialization::Kind::xavier) list.push_back({parameter, false});
+  }
+  for (const char* table : {"embedding", "source_embedding", "target_embedding", "output_projection"}) {
+    if (const ParameterPtr parameter = parameters_.find(table)) list.push_back({parameter, true});
+  }
+  return list;
+}
+
 std::int64_t Transformer::parameter_count(const Config& config) { return Transformer(config, 0).parameters().count(); }
 
 Transformer::Transformer(const Config& config, std::int32_t bos) : config_(config), bos_(bos) {
@@ -133,9 +158,11 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
 }
 
 void Transformer::pack() {
-  encoder_->pack();
-  decoder_->pack();
-  output_.pack();
+  const bool half = precision_ == kernels::Precision::bf16 && kernels::has_precision(kernels::Precision::bf16);
+  const kernels::Precision packed = half ? kernels::Precision::bf16 : kernels::Precision::f32;
+  encoder_->pack(packed);
+  decoder_->pack(packed);
+  output_.pack(packed);
 }
 
 }  // namespace zhuyi::nn

@@ -3,6 +3,7 @@
 // batch.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -43,6 +44,11 @@ class Transformer {
   // configuration.
   Transformer(const Config& config, std::int32_t bos, std::uint64_t seed, tensor::DType dtype = tensor::DType::f32);
 
+  // A model that was frozen: with int8 its weights() are what `int8` gives for each, a matrix [in, out] in 8 bits, and
+  // the other parameters are constants to be filled in; with bf16 and f32 all are to be filled in. Only for inference.
+  using Int8Source = std::function<std::shared_ptr<const kernels::Int8Matrix>(const ops::Weight& weight)>;
+  Transformer(const Config& config, std::int32_t bos, kernels::Precision precision, const Int8Source& int8);
+
   // The numbers in all parameters of a model of this configuration; room is made for none of them.
   static std::int64_t parameter_count(const Config& config);
 
@@ -71,7 +77,12 @@ class Transformer {
   tensor::Tensor step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
                       DecoderState& state, std::vector<autograd::AttentionRecord>* attention = nullptr) const;
 
-  // Stores every weight in the order that inference reads. Afterwards the parameters must not change.
+  // What weights are stored in: f32, or as it was frozen.
+  kernels::Precision precision() const { return precision_; }
+  // Every parameter that products are with: the weights of the linear maps, and the tables of pieces (transposed).
+  std::vector<ops::Weight> weights() const;
+  // Stores every weight in the order that inference reads, those that were rounded to bf16 in bf16 where the CPU has
+  // it. Afterwards the parameters must not change.
   void pack();
 
  private:
@@ -80,6 +91,7 @@ class Transformer {
 
   Config config_;
   std::int32_t bos_;
+  kernels::Precision precision_ = kernels::Precision::f32;
   Parameters parameters_;
   std::unique_ptr<Embedding> source_embedding_;
   std::unique_ptr<Embedding> target_embedding_;

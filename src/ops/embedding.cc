@@ -14,7 +14,15 @@ Var embedding(const ParameterPtr& table, std::span<const std::int32_t> ids, doub
     base::check(id >= 0 && id < table->rows, "embedding: id {} is outside {} with {} rows", id, table->name,
                 table->rows);
   }
-  Tensor out(static_cast<std::int64_t>(ids.size()), table->columns, table->value.dtype());
+  const tensor::DType dtype = table->int8 ? tensor::DType::f32 : table->value.dtype();
+  Tensor out(static_cast<std::int64_t>(ids.size()), table->columns, dtype);
+  if (table->int8) {
+    base::check(!run.recording(), "{} is in 8 bits: a frozen model cannot be trained", table->name);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      table->int8->column(ids[i], static_cast<float>(factor), out.matrix<float>().row(static_cast<std::int64_t>(i)));
+    }
+    return Var(out);
+  }
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::gather_rows<T>(table->value.matrix<T>(), ids, static_cast<T>(factor), out.matrix<T>());

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/ops.h"
+#include "ops/product.h"
 
 namespace zhuyi::ops {
 
@@ -9,10 +10,11 @@ using kernels::GemmOptions;
 using tensor::Tensor;
 using tensor::visit;
 
-void Weight::pack() {
+void Weight::pack(kernels::Precision precision) {
+  if (parameter->int8) return;
   check(parameter->value.dtype() == tensor::DType::f32, "pack: {} is {}, expected f32", parameter->name,
         parameter->value.shape());
-  packed = std::make_shared<kernels::PackedMatrix>(matrix<float>());
+  packed = std::make_shared<kernels::PackedMatrix>(matrix<float>(), precision);
 }
 
 Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& run) {
@@ -24,12 +26,7 @@ Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& ru
     GemmOptions<T> options;
     options.precision = run.precision;
     if (bias) options.bias = bias->value.data<T>().data();
-    if constexpr (std::is_same_v<T, float>) {
-      if (weight.packed && !run.recording()) {
-        return kernels::gemm(x.value().matrix<T>(), *weight.packed, out.matrix<T>(), options);
-      }
-    }
-    kernels::gemm<T>(x.value().matrix<T>(), weight.matrix<T>(), out.matrix<T>(), options);
+    product<T>(x.value().matrix<T>(), weight, out.matrix<T>(), options, run.recording());
   });
   return run.output(out, true, [x, weight, bias, precision = run.precision](const Tensor& dy, autograd::Tape& tape) {
     visit(dy.dtype(), [&](auto zero) {

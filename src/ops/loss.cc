@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ops/ops.h"
+#include "ops/product.h"
 
 namespace zhuyi::ops {
 
@@ -31,17 +32,17 @@ void check_targets(const Tensor& x, const Weight& weight, std::span<const std::i
 
 // Calls visit_block(begin, end, logits) for blocks of rows, with logits = x W + bias.
 template <class T>
-void for_each_block(const Tensor& x, const Weight& weight, const ParameterPtr& bias, kernels::Precision precision,
+void for_each_block(const Tensor& x, const Weight& weight, const ParameterPtr& bias, const Run& run,
                     const std::function<void(std::int64_t, std::int64_t, Matrix<T>)>& visit_block) {
   const std::int64_t step = rows_per_block(weight.outputs());
   const Tensor buffer(std::min(step, x.rows()), weight.outputs(), x.dtype());
   GemmOptions<T> options;
-  options.precision = precision;
+  options.precision = run.precision;
   if (bias) options.bias = bias->value.data<T>().data();
   for (std::int64_t begin = 0; begin < x.rows(); begin += step) {
     const std::int64_t end = std::min(x.rows(), begin + step);
     const Matrix<T> logits = buffer.slice(0, end - begin).matrix<T>();
-    kernels::gemm<T>(x.slice(begin, end).matrix<T>(), weight.matrix<T>(), logits, options);
+    product<T>(x.slice(begin, end).matrix<T>(), weight, logits, options, run.recording());
     visit_block(begin, end, logits);
   }
 }
@@ -92,14 +93,13 @@ Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bia
     using T = decltype(zero);
     const Tensor losses(1, x.rows(), dtype);
     const Tensor nlls(1, x.rows(), dtype);
-    for_each_block<T>(
-        x.value(), weight, bias, run.precision, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
-          const auto first = static_cast<std::size_t>(begin);
-          const auto count = static_cast<std::size_t>(end - begin);
-          kernels::cross_entropy<T>(logits, targets.subspan(first, count), smoothing, gradient,
-                                    losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
-          if (gradient) add_block<T>(x.value(), weight, logits, begin, run.precision, gradients);
-        });
+    for_each_block<T>(x.value(), weight, bias, run, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
+      const auto first = static_cast<std::size_t>(begin);
+      const auto count = static_cast<std::size_t>(end - begin);
+      kernels::cross_entropy<T>(logits, targets.subspan(first, count), smoothing, gradient,
+                                losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
+      if (gradient) add_block<T>(x.value(), weight, logits, begin, run.precision, gradients);
+    });
     total.data<T>()[0] = static_cast<T>(kernels::sum<T>(losses.data<T>()));
     loss.nll = kernels::sum<T>(nlls.data<T>());
   });
@@ -125,13 +125,12 @@ Tensor projection_nll(const Tensor& x, const Weight& weight, const ParameterPtr&
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Tensor losses(1, x.rows(), x.dtype());
-    for_each_block<T>(
-        x, weight, bias, kernels::Precision::f32, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
-          const auto first = static_cast<std::size_t>(begin);
-          const auto count = static_cast<std::size_t>(end - begin);
-          kernels::cross_entropy<T>(logits, targets.subspan(first, count), {}, false,
-                                    losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
-        });
+    for_each_block<T>(x, weight, bias, Run(), [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
+      const auto first = static_cast<std::size_t>(begin);
+      const auto count = static_cast<std::size_t>(end - begin);
+      kernels::cross_entropy<T>(logits, targets.subspan(first, count), {}, false,
+                                losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
+    });
   });
   return nlls;
 }

@@ -19,11 +19,12 @@ using autograd::Run;
 using autograd::Var;
 using kernels::Activation;
 
-// The right-hand side of a product: the seam for precision. Plain, or packed once for inference; no other file knows.
+// The right-hand side of a product: the seam for precision. Plain, or for inference packed once, or in 8 bits (then the
+// parameter holds them); no other file knows.
 struct Weight {
   ParameterPtr parameter;   // [in, out], or [out, in] when transposed
   bool transposed = false;  // the product is with the transposed parameter (a tied embedding as output projection)
-  std::shared_ptr<const kernels::PackedMatrix> packed = {};  // f32, of the values at the time of pack()
+  std::shared_ptr<const kernels::PackedMatrix> packed = {};  // f32 or bf16, of the values at the time of pack()
 
   std::int64_t inputs() const { return transposed ? parameter->columns : parameter->rows; }
   std::int64_t outputs() const { return transposed ? parameter->rows : parameter->columns; }
@@ -33,8 +34,9 @@ struct Weight {
     const kernels::ConstMatrix<T> stored = parameter->value.matrix<T>();
     return transposed ? stored.transposed() : stored;
   }
-  // Packs the present values; later products without a tape use them. The parameter must not change afterwards.
-  void pack();
+  // Packs the present values in f32 or bf16; later products without a tape use them. The parameter must not change
+  // afterwards. What is in 8 bits stays as it is.
+  void pack(kernels::Precision precision = kernels::Precision::f32);
 };
 
 // x W + bias: [tokens, in] -> [tokens, out]. bias [1, out] or nullptr.

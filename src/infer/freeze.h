@@ -1,0 +1,12 @@
+#pragma once
+// A trained model made smaller and faster for translating: its weights in 8 bits, or in bf16.
+
+#include "formats/model_file.h"
+
+namespace zhuyi::infer {
+
+// A copy whose weights() are stored in `precision`: int8 (kernels/gemm_int8.h), bf16 (rounded to nearest), or f32.
+// Norms, biases and learned positions stay f32. Throws invalid_argument for a model that was frozen in other than f32.
+formats::Model freeze(const formats::Model& model, kernels::Precision precision);
+
+}  // namespace zhuyi::infer
