@@ -51,7 +51,7 @@ ParameterPtr Parameters::add(std::string name, std::int64_t rows, std::int64_t c
   return parameter;
 }
 
-void Parameters::lay_out(tensor::DType dtype, std::uint64_t seed) {
+void Parameters::lay_out(tensor::DType dtype, std::optional<std::uint64_t> seed) {
   std::int64_t total = 0;
   for (const ParameterPtr& parameter : list_) {
     parameter->offset = total;
@@ -59,8 +59,9 @@ void Parameters::lay_out(tensor::DType dtype, std::uint64_t seed) {
     total += (parameter->rows * parameter->columns + kAlignment - 1) / kAlignment * kAlignment;
   }
   adopt(Tensor::zeros(1, total, dtype));
+  if (!seed) return;
   for (const ParameterPtr& parameter : list_) {
-    if (!parameter->int8) initialize(*parameter, seed);
+    if (!parameter->int8) initialize(*parameter, *seed);
   }
 }
 

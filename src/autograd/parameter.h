@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ class Parameters {
 
   // Makes the flat block, gives each parameter that is not in 8 bits its place (aligned to 64 bytes, gaps are zero) and
   // its first values: a function of (seed, name, place) alone.
-  void lay_out(tensor::DType dtype, std::uint64_t seed);
+  // Without a seed they are zeros, for values that are read from a file.
+  void lay_out(tensor::DType dtype, std::optional<std::uint64_t> seed);
 
   // Uses another flat block of the same layout for the values, e.g. of another copy of the model. After lay_out.
   void adopt(tensor::Tensor flat);

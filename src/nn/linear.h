@@ -12,12 +12,13 @@ using autograd::Parameters;
 using autograd::Run;
 using autograd::Var;
 
-// W [in, out] is drawn by Xavier, b is zero.
+// W [in, out] is drawn by Xavier, times `gain`; b is zero.
 class Linear {
  public:
   // Adds `name`.weight and, with a bias, `name`.bias.
-  Linear(Parameters& parameters, const std::string& name, std::int64_t inputs, std::int64_t outputs, bool bias)
-      : weight_{parameters.add(name + ".weight", inputs, outputs, {autograd::Initialization::Kind::xavier, 1})},
+  Linear(Parameters& parameters, const std::string& name, std::int64_t inputs, std::int64_t outputs, bool bias,
+         double gain = 1)
+      : weight_{parameters.add(name + ".weight", inputs, outputs, {autograd::Initialization::Kind::xavier, gain})},
         bias_(bias ? parameters.add(name + ".bias", 1, outputs, {}) : nullptr) {}
 
   // [tokens, in] -> [tokens, out].

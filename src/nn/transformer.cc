@@ -59,7 +59,7 @@ Transformer::Transformer(const Config& config, std::int32_t bos, kernels::Precis
             weight.parameter->int8->rows(), weight.parameter->int8->columns(), weight.inputs(), weight.outputs());
     }
   }
-  parameters_.lay_out(tensor::DType::f32, 0);
+  parameters_.lay_out(tensor::DType::f32, std::nullopt);
 }
 
 std::vector<ops::Weight> Transformer::weights() const {

@@ -105,7 +105,7 @@ TEST_F(SafeTensors, AsksForTheRightType) {
   const std::pair<const char*, std::function<void()>> wrong[] = {
       {"no tensor named nothing", [&] { file.tensor("nothing"); }},
       {"no tensor named nothing", [&] { file.bytes("nothing"); }},
-      {"integers is I32, expected F32 or F64", [&] { file.tensor("integers"); }},
+      {"integers is I32, expected F32, F64 or BF16", [&] { file.tensor("integers"); }},
       {"single is F32, expected I32 or I64", [&] { file.integers("single"); }},
       {"double is F64, expected U8", [&] { file.bytes("double"); }},
   };

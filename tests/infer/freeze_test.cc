@@ -1,0 +1,192 @@
+// Frozen models: near the model they were made from, the same answer in any batch, and whole after a file.
+
+#include "infer/freeze.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "infer/small_translator.h"
+#include "infer/translate_tokens.h"
+#include "infer/translator.h"
+#include "kernels/targets.h"
+#include "temporary_folder.h"
+
+namespace zhuyi::infer {
+namespace {
+
+using kernels::Precision;
+using Sentences = std::vector<std::vector<std::int32_t>>;
+
+Sentences some_sources(const formats::Model& model, std::int64_t count) {
+  base::Random random(5);
+  Sentences sources;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::vector<std::int32_t>& source = sources.emplace_back();
+    for (std::int64_t n = random.below(20); n >= 0; --n) {
+      source.push_back(static_cast<std::int32_t>(3 + random.below(model.source.size() - 3)));
+    }
+    source.push_back(model.source.eos());
+  }
+  return sources;
+}
+
+std::vector<std::vector<Hypothesis>> found_by(const formats::Model& model, const Sentences& sources,
+                                              std::int64_t batch) {
+  SearchOptions options = search_options(model);
+  options.n_best = 3;
+  options.max_length_extra = 6;
+  return translate_tokens(*model.transformer, sources, options, {.sentences = batch});
+}
+
+void expect_same(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].tokens, b[i].tokens) << what;
+    EXPECT_EQ(a[i].score, b[i].score) << what;
+    EXPECT_EQ(a[i].token_log_probabilities, b[i].token_log_probabilities) << what;
+  }
+}
+
+class Frozen : public testing::TestWithParam<Precision> {
+ protected:
+  void TearDown() override {
+    kernels::use_target("");
+    base::set_threads(threads_);
+  }
+  const int threads_ = base::threads();
+};
+
+TEST_P(Frozen, SameAnswerInAnyBatchOrderAndNumberOfThreads) {
+  const formats::Model model = freeze(small_model(), GetParam());
+  model.transformer->pack();
+  const Sentences sources = some_sources(model, 40);
+  base::set_threads(1);
+  const auto alone = found_by(model, sources, 1);
+  for (const int threads : {1, 2, 8}) {
+    base::set_threads(threads);
+    for (const std::int64_t batch : {2, 7, 64, 2000}) {
+      const auto found = found_by(model, sources, batch);
+      for (std::size_t i = 0; i < sources.size(); ++i) expect_same(found[i], alone[i], fmt::format("batch {}", batch));
+    }
+  }
+  const auto found = found_by(model, Sentences(sources.rbegin(), sources.rend()), 7);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    expect_same(found[sources.size() - 1 - i], alone[i], "in reverse order");
+  }
+}
+
+TEST_P(Frozen, ComesBackFromAFileAsItWas) {
+  const TemporaryFolder folder;
+  const formats::Model model = freeze(small_model(), GetParam());
+  formats::save_model(folder / "frozen.safetensors", model);
+  const formats::Model loaded = formats::load_model(folder / "frozen.safetensors");
+  EXPECT_EQ(loaded.transformer->precision(), GetParam());
+  model.transformer->pack();
+  loaded.transformer->pack();
+  const Sentences sources = some_sources(model, 10);
+  const auto before = found_by(model, sources, 4);
+  const auto after = found_by(loaded, sources, 4);
+  for (std::size_t i = 0; i < sources.size(); ++i) expect_same(after[i], before[i], "loaded");
+}
+
+TEST_P(Frozen, ScoresOfGivenTextAreThoseOfTheSearch) {
+  const formats::Model model = freeze(small_model(), GetParam());
+  model.transformer->pack();
+  const Sentences sources = some_sources(model, 10);
+  const auto found = found_by(model, sources, 4);
+  const Member member{model.transformer.get()};
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (const Hypothesis& hypothesis : found[i]) {
+      if (!hypothesis.finished) continue;
+      Sentences target = {hypothesis.tokens};
+      target[0].push_back(model.target.eos());
+      const auto scores = score_tokens({&member, 1}, {&sources[i], 1}, target);
+      double total = 0;
+      for (const float score : scores[0]) total += static_cast<double>(score);
+      EXPECT_NEAR(total, hypothesis.log_probability, 1e-4);
+    }
+  }
+}
+
+// Rounding a weight to 8 bits moves it by at most half a step of its column, 1/254 of the largest; bf16 by 1/256 of
+// itself. Logits of a small model move by about as small a share.
+TEST_P(Frozen, StaysNearTheModelItWasMadeFrom) {
+  const formats::Model model = small_model();
+  const formats::Model frozen = freeze(model, GetParam());
+  frozen.transformer->pack();
+  const Sentences sources = some_sources(model, 20);
+  TransformerScorer full(*model.transformer, sources);
+  TransformerScorer small(*frozen.transformer, sources);
+  std::vector<HypothesisStep> first;
+  for (std::int64_t i = 0; i < 20; ++i) first.push_back({i, kNoParent, model.transformer->bos()});
+  const auto wanted = full.step(first);
+  const auto found = small.step(first);
+  double difference = 0;
+  double spread = 0;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    for (std::int64_t j = 0; j < wanted.columns; ++j) {
+      difference += std::pow(static_cast<double>(wanted(i, j)) - static_cast<double>(found(i, j)), 2);
+      spread +=
+          std::pow(static_cast<double>(wanted(i, j)) - static_cast<double>(wanted(i, (j + 1) % wanted.columns)), 2);
+    }
+  }
+  EXPECT_LT(std::sqrt(difference / spread), 0.05);
+  if (GetParam() == Precision::f32) {
+    EXPECT_EQ(difference, 0);
+  } else {
+    EXPECT_GT(difference, 0);  // or nothing was rounded
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, Frozen, testing::Values(Precision::f32, Precision::bf16, Precision::int8),
+                         [](const auto& info) {
+                           return info.param == Precision::f32    ? "f32"
+                                  : info.param == Precision::bf16 ? "bf16"
+                                                                  : "int8";
+                         });
+
+// Sums of products with 8-bit weights are the same on every instruction set; what is f32 (attention, norms) differs in
+// the last bits. So texts are the same unless two candidates are nearer than that.
+TEST(FrozenInt8, GivesTheSameTextOnEveryInstructionSet) {
+  const formats::Model model = freeze(small_model(), Precision::int8);
+  const Sentences sources = some_sources(model, 20);
+  const auto best = found_by(model, sources, 8);
+  for (const std::string& target : kernels::available_targets()) {
+    kernels::use_target(target);
+    const auto found = found_by(model, sources, 8);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      EXPECT_NEAR(found[i][0].score, best[i][0].score, 1e-4) << target;
+      if (best[i].size() > 1 && best[i][0].score - best[i][1].score > 1e-4) {
+        EXPECT_EQ(found[i][0].tokens, best[i][0].tokens) << target;
+      }
+    }
+  }
+  kernels::use_target("");
+}
+
+TEST(FrozenInt8, IsSmallAndCannotBeFrozenAgainOrTrained) {
+  const formats::Model full = small_model();
+  const formats::Model model = freeze(full, Precision::int8);
+  std::int64_t f32 = 0;
+  for (const autograd::ParameterPtr& parameter : model.transformer->parameters().list()) {
+    if (!parameter->int8) f32 += parameter->rows * parameter->columns;
+  }
+  EXPECT_LT(10 * f32, full.transformer->parameters().count());  // biases and norms
+  EXPECT_THROW(freeze(model, Precision::bf16), base::Error);
+  const Sentences sources = some_sources(model, 2);
+  nn::Batch batch;
+  for (const auto& source : sources) {
+    batch.source.append(source);
+    batch.target.append(source);
+  }
+  autograd::Gradients gradients(model.transformer->parameters());
+  autograd::Tape tape(gradients);
+  autograd::Run run(tape);
+  EXPECT_THROW(model.transformer->loss(batch, run), base::Error);
+}
+
+}  // namespace
+}  // namespace zhuyi::infer
