@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kQuad = 4;
 constexpr std::int64_t kPanelBytes = kDotColumns * kQuad;  // of four terms of k
-// Rows of a that a tile takes: they fill part of the second-level cache.
-constexpr std::int64_t kTileRows = 112;
+// Rows of a that a tile takes: they fill part of the second-level cache, and each tile reads all of b.
+constexpr std::int64_t kTileRows = 256;
 // Below this many multiply-adds a second thread costs more than it saves.
 constexpr std::int64_t kParallelWork = 1'000'000;
 

@@ -39,8 +39,9 @@ inline constexpr int kStripPanels = 1;
 inline constexpr int kWideRows = 2;
 inline constexpr int kWidePanels = 2 * kStripPanels;
 
-// Rows of a that are packed together; they fill part of the second-level cache.
-inline constexpr std::int64_t kTileRows = 120 / kStripRows * kStripRows;
+// Rows of a that are packed together; they fill part of the second-level cache. The rows of a step of the search, 32
+// sentences with 4 hypotheses each, are one tile: the weights are read once.
+inline constexpr std::int64_t kTileRows = 140 / kStripRows * kStripRows;
 // Distance of packed rows of a: an odd number of cache lines, so that the rows fall into different cache sets.
 template <class T>
 inline constexpr std::int64_t kPackedStride = kBlockDepth + 64 / static_cast<std::int64_t>(sizeof(T));
