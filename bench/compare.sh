@@ -21,6 +21,13 @@ THREADS=${THREADS:-$(nproc)}
 LENGTHS=${LENGTHS:-bench/lengths.txt}
 OUT=${OUT:-$(mktemp --suffix=.jsonl)}
 TASKS=${*:-train translate}
+# Precisions that the CPU has arithmetic for.
+TRAIN_PRECISIONS=f32
+TRANSLATE_PRECISIONS="f32 int8"
+if grep -q -w avx512_bf16 /proc/cpuinfo; then
+  TRAIN_PRECISIONS="f32 bf16"
+  TRANSLATE_PRECISIONS="f32 bf16 int8"
+fi
 
 find_program() {  # prints the path of a benchmark of the build folder, nothing when it is not built
   for path in "$BUILD/bench/$1" "$BUILD/$1" "$BUILD/bin/$1"; do
@@ -75,12 +82,18 @@ for preset in $PRESETS; do
       case $task in
         train)
           work="$common --batch-tokens 4096 --steps $(steps "$preset")"
-          [ -z "$BENCH_TRAIN" ] || record "$BENCH_TRAIN" $work
-          record "$PYTHON" bench/peers/torch_train.py $work
+          for precision in $TRAIN_PRECISIONS; do
+            [ -z "$BENCH_TRAIN" ] || record "$BENCH_TRAIN" $work --precision "$precision"
+            # Where the CPU has no bf16 arithmetic, PyTorch's autocast is 20 times slower than its f32.
+            [ "$precision" = f32 ] && flag= || flag=--bf16
+            record "$PYTHON" bench/peers/torch_train.py $work $flag
+          done
           ;;
         translate)
           work="$common --beam 4 --batch 32 --output-length 16"
-          [ -z "$BENCH_TRANSLATE" ] || record "$BENCH_TRANSLATE" $work
+          for precision in $TRANSLATE_PRECISIONS; do
+            [ -z "$BENCH_TRANSLATE" ] || record "$BENCH_TRANSLATE" $work --precision "$precision"
+          done
           for compute in int8 float32; do
             # One batch on all cores, and a batch for each core: the better of the two is CTranslate2's figure.
             record "$PYTHON" bench/peers/ct2_translate.py $work --compute "$compute" --workers 1
