@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "kernels/amx_block.h"
 #include "kernels/dot_block.h"
+#include "kernels/targets.h"
 
 namespace zhuyi::kernels {
 namespace {
 
 // The rows of a step of the search, 32 sentences with 4 hypotheses each, are one tile: the weights are read once.
-constexpr std::int64_t kTileRows = 140;
+constexpr std::int64_t kTileRows = 144;
 // Terms of k in a block: twice as many as in f32, which take as many bytes.
 constexpr std::int64_t kDepth = 2 * kBlockDepth;
 constexpr std::int64_t kPairs = kDepth / 2;
@@ -142,7 +144,17 @@ struct Finish {
   }
 };
 
+// With AMX the tiles are used for any number of rows: they add in another order than vectors do, and a row's sums must
+// not depend on how many rows there are.
+template <bool kAmx>
 void compute_tile(const GemmTile<float>& tile) {
+  const auto multiply = [&](const DotSource& source, std::int64_t rows, std::int64_t panels, const auto& finish_at) {
+    if constexpr (kAmx) {
+      amx_strips<AmxTiles, Bf16Pairs>(source, rows, panels, finish_at(0, 0));
+    } else {
+      dot_strips<Bf16Pairs>(source, rows, panels, finish_at);
+    }
+  };
   alignas(64) std::uint32_t packed_a[kTileRows * kPackedStride];
   alignas(64) std::uint32_t packed_b[8 * kDotColumns * kPairs];
   const std::int64_t k = tile.a.columns;
@@ -167,7 +179,7 @@ void compute_tile(const GemmTile<float>& tile) {
     };
     if (tile.panels.data != nullptr) {
       source.b = places(tile.panels.at(begin, depth, tile.first_panel));
-      dot_strips<Bf16Pairs>(source, rows, panels, finish_at(0));
+      multiply(source, rows, panels, finish_at(0));
       continue;
     }
     for (std::int64_t panel = 0; panel < panels; panel += 8) {
@@ -175,7 +187,7 @@ void compute_tile(const GemmTile<float>& tile) {
       const std::int64_t width = std::min(8 * kDotColumns, tile.c.columns - column);
       pack_panels(tile.b.block(begin, column, depth, width), reinterpret_cast<float*>(packed_b));
       source.b = packed_b;
-      dot_strips<Bf16Pairs>(source, rows, std::min<std::int64_t>(8, panels - panel), finish_at(column));
+      multiply(source, rows, std::min<std::int64_t>(8, panels - panel), finish_at(column));
     }
   }
 }
@@ -183,7 +195,8 @@ void compute_tile(const GemmTile<float>& tile) {
 }  // namespace
 
 GemmKernels<float> bf16_kernels() {
-  return {kTileRows, kDepth, 2, kTileRows * kPackedStride, compute_tile, pack_panels, pack_rows};
+  const auto compute = has_amx() ? compute_tile<true> : compute_tile<false>;
+  return {kTileRows, kDepth, 2, kTileRows * kPackedStride, compute, pack_panels, pack_rows};
 }
 
 }  // namespace zhuyi::kernels

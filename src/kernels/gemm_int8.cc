@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "kernels/amx_block.h"
 #include "kernels/dot_block.h"
 #include "kernels/quantize.h"
 #include "kernels/targets.h"
@@ -68,6 +69,17 @@ struct FinishQuads {
     _mm512_mask_storeu_ps(out, mask, _mm512_fmadd_ps(scale, exact, start));
   }
 };
+
+// Fewer rows than this fill a tile so badly that vectors are faster. (Integers are exact either way.)
+constexpr std::int64_t kAmxRows = 9;
+
+void compute_amx(const Tile& tile) {
+  const DotSource source{reinterpret_cast<const std::uint32_t*>(tile.a),
+                         reinterpret_cast<const std::uint32_t*>(tile.panels), tile.a_stride / kQuad,
+                         tile.quads * kDotColumns, tile.quads};
+  amx_strips<AmxTiles, ByteQuads>(source, tile.c.rows, divide_up(tile.c.columns, kDotColumns),
+                                  FinishQuads{&tile, 0, 0});
+}
 
 void compute_vnni(const Tile& tile) {
   const DotSource source{reinterpret_cast<const std::uint32_t*>(tile.a),
@@ -139,8 +151,8 @@ void compute_plain(const Tile& tile) {
 
 using Compute = void (*)(const Tile&);
 
-Compute compute_in_use(bool vnni) {
-  if (vnni) return compute_vnni;
+Compute compute_in_use(bool vnni, std::int64_t rows) {
+  if (vnni) return rows >= kAmxRows && has_amx() ? compute_amx : compute_vnni;
   return current_target() == "SSE2" ? compute_plain : compute_avx2;
 }
 
@@ -234,11 +246,12 @@ void gemm(ConstMatrix<float> a, const Int8Matrix& b, Matrix<float> c, const Gemm
               "gemm: with 8-bit weights rows must be without gaps and the scale 1, not {}", options.scale);
   if (c.rows == 0 || c.columns == 0) return;
   const bool vnni = has_vnni();
-  const Compute compute = compute_in_use(vnni);
+  const Compute compute = compute_in_use(vnni, a.rows);
   const std::int64_t quads = divide_up(a.columns, kQuad);
   // An odd number of cache lines apart, so that the rows fall into different cache sets.
   const std::int64_t stride = (quads * kQuad + 63) / 64 * 64 + 64 * (divide_up(quads * kQuad, 64) % 2 == 0);
-  const std::unique_ptr<std::uint8_t[]> rows(new std::uint8_t[static_cast<std::size_t>(a.rows * stride)]);
+  const std::unique_ptr<std::uint8_t[]> rows(
+      new std::uint8_t[static_cast<std::size_t>(divide_up(a.rows, kTileSide) * kTileSide * stride)]);
   std::vector<float> scales(static_cast<std::size_t>(a.rows));
   const bool parallel = options.parallel && base::threads() > 1 && a.rows * a.columns * c.columns >= kParallelWork;
   const auto quantize = [&](std::int64_t begin, std::int64_t end) {

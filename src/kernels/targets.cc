@@ -1,5 +1,9 @@
 #include "kernels/targets.h"
 
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -103,6 +107,19 @@ void use_target(const std::string& name) {
 bool has_bf16() { return HWY_DYNAMIC_DISPATCH(target_bit)() == HWY_AVX3 && __builtin_cpu_supports("avx512bf16") != 0; }
 
 bool has_vnni() { return HWY_DYNAMIC_DISPATCH(target_bit)() == HWY_AVX3 && __builtin_cpu_supports("avx512vnni") != 0; }
+
+bool has_amx() {
+  // Tiles are big, so Linux gives them only to processes that ask (arch_prctl, since 5.16).
+  static const bool granted = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    constexpr unsigned kNeeded = 1U << 22 | 1U << 24 | 1U << 25;  // AMX-BF16, AMX-TILE, AMX-INT8
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kNeeded) != kNeeded) return false;
+    constexpr long kRequestPermission = 0x1023;
+    constexpr long kTileData = 18;
+    return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  }();
+  return granted && has_bf16() && has_vnni();
+}
 
 double peak_gflops(int threads) {
   base::check(threads >= 1, "peak_gflops: {} threads; wanted at least 1", threads);

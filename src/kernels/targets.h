@@ -21,6 +21,10 @@ bool has_bf16();
 // Whether the target in use is AVX-512 on a CPU that also multiplies quads of 8-bit integers (AVX512-VNNI).
 bool has_vnni();
 
+// Whether the target in use is AVX-512 with BF16 and VNNI on a CPU with AMX tiles for both, which the system lets this
+// process use.
+bool has_amx();
+
 // What this machine can do in registers: multiply-adds in f32 without memory, on `threads` threads, in GFLOP/s. Takes
 // about 0.1 seconds.
 double peak_gflops(int threads);
