@@ -16,9 +16,10 @@ using tensor::Tensor;
 
 constexpr const char* kFormat = "zhuyi-1";
 constexpr const char* kProvenance = "provenance.";
-// Behind the name of a parameter in 8 bits: its panels and the scales of its columns (kernels/gemm_int8.h).
+// Behind the name of a parameter in 8 bits: its panels, the scales of its columns and their sums (kernels/gemm_int8.h).
 constexpr const char* kPanels = ".int8";
 constexpr const char* kScales = ".scales";
+constexpr const char* kSums = ".sums";
 
 const std::string& metadata(const SafeTensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
@@ -64,6 +65,7 @@ void add_model(SafeTensorsWriter& writer, const nn::Transformer& transformer, co
   for (const autograd::ParameterPtr& parameter : transformer.parameters().list()) {
     if (parameter->int8) {
       writer.add_int8(parameter->name + kPanels, parameter->int8->panels());
+      writer.add_integers(parameter->name + kSums, parameter->int8->column_sums());
       const std::span<const float> scales = parameter->int8->scales();
       writer.add(parameter->name + kScales, Tensor::of(1, std::ssize(scales), {scales.begin(), scales.end()}));
     } else if (precision == kernels::Precision::bf16 && parameter->rows > 1) {
@@ -117,7 +119,8 @@ Model read_model(const SafeTensorsFile& file, const std::string& name) {
       check_kind(std::all_of(scales.begin(), scales.end(), [](float v) { return std::isfinite(v) && v >= 0; }),
                  ErrorKind::bad_model, "{} has a scale that is not finite", parameter);
       return std::make_shared<const kernels::Int8Matrix>(weight.inputs(), weight.outputs(),
-                                                         file.mapped_bytes(parameter + kPanels), scales, file.map());
+                                                         file.mapped_bytes(parameter + kPanels), scales,
+                                                         file.mapped_integers(parameter + kSums), file.map());
     };
     Model model{std::make_unique<nn::Transformer>(config, bos, precision_of(file), in_8_bits),
                 std::move(source),

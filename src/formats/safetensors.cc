@@ -182,19 +182,25 @@ Tensor SafeTensorsFile::tensor(const std::string& name) const {
   return copy;
 }
 
-std::span<const std::int8_t> SafeTensorsFile::mapped_bytes(const std::string& name) const {
+template <class T>
+std::span<const T> SafeTensorsFile::mapped(const std::string& name, const char* type) const {
   const SafeTensor& found = find(name);
-  check_kind(found.type == "I8", ErrorKind::bad_model, "{}: tensor {} is {}, expected I8", path_.string(), name,
-             found.type);
-  return {reinterpret_cast<const std::int8_t*>(found.bytes.data()), found.bytes.size()};
+  const bool aligned = reinterpret_cast<std::uintptr_t>(found.bytes.data()) % alignof(T) == 0;
+  check_kind(found.type == type && aligned, ErrorKind::bad_model, "{}: tensor {} is {}, expected {}{}", path_.string(),
+             name, found.type, type, aligned ? "" : " at a multiple of its number's bytes");
+  return {reinterpret_cast<const T*>(found.bytes.data()), found.bytes.size() / sizeof(T)};
+}
+
+std::span<const std::int8_t> SafeTensorsFile::mapped_bytes(const std::string& name) const {
+  return mapped<std::int8_t>(name, "I8");
 }
 
 std::span<const float> SafeTensorsFile::mapped_numbers(const std::string& name) const {
-  const SafeTensor& found = find(name);
-  const bool aligned = reinterpret_cast<std::uintptr_t>(found.bytes.data()) % alignof(float) == 0;
-  check_kind(found.type == "F32" && aligned, ErrorKind::bad_model, "{}: tensor {} is {}, expected F32{}",
-             path_.string(), name, found.type, aligned ? "" : " at a multiple of 4 bytes");
-  return {reinterpret_cast<const float*>(found.bytes.data()), found.bytes.size() / sizeof(float)};
+  return mapped<float>(name, "F32");
+}
+
+std::span<const std::int32_t> SafeTensorsFile::mapped_integers(const std::string& name) const {
+  return mapped<std::int32_t>(name, "I32");
 }
 
 std::vector<std::int32_t> SafeTensorsFile::integers(const std::string& name) const {

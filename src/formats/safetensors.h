@@ -35,10 +35,11 @@ class SafeTensorsFile {
   // A copy as a matrix (one size: one row; more than two: the first ones multiplied into rows). Throws bad_model when
   // it is missing or none of F32, F64 and BF16, which becomes f32.
   tensor::Tensor tensor(const std::string& name) const;
-  // The bytes of an I8 tensor, or the numbers of an F32 one that lies at a multiple of 4 bytes, in the map: valid as
-  // long as map() is kept. Throws bad_model.
+  // The numbers of an I8 tensor, or of an F32 or I32 one that lies at a multiple of 4 bytes, in the map: valid as long
+  // as map() is kept. Throws bad_model.
   std::span<const std::int8_t> mapped_bytes(const std::string& name) const;
   std::span<const float> mapped_numbers(const std::string& name) const;
+  std::span<const std::int32_t> mapped_integers(const std::string& name) const;
   std::shared_ptr<const void> map() const { return map_; }
   // A copy of an I32 tensor's numbers, or of an I64 one's that fit. Throws bad_model.
   std::vector<std::int32_t> integers(const std::string& name) const;
@@ -47,6 +48,8 @@ class SafeTensorsFile {
 
  private:
   const SafeTensor& find(const std::string& name) const;
+  template <class T>
+  std::span<const T> mapped(const std::string& name, const char* type) const;
 
   std::filesystem::path path_;
   std::shared_ptr<const void> map_;

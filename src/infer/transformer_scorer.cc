@@ -75,6 +75,7 @@ kernels::ConstMatrix<float> TransformerScorer::step(std::span<const HypothesisSt
     hypotheses.push_back({hypothesis.sentence, hypothesis.parent});
   }
   attention_.clear();
+  scores_ = {};  // the memory of the last step serves this one
   for (std::size_t i = 0; i < members_.size(); ++i) {
     std::vector<autograd::AttentionRecord> records;
     const tensor::Tensor logits =

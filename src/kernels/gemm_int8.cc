@@ -176,11 +176,12 @@ Int8Matrix::Int8Matrix(ConstMatrix<float> b) : rows_(b.rows), columns_(b.columns
   check_size(b.rows, b.columns);
   const std::int64_t bytes = panel_bytes(rows_, columns_);
   // Numbers and scales in one piece of memory that begins at a cache line.
-  const auto size = static_cast<std::size_t>(bytes + 4 * columns_);
+  const auto size = static_cast<std::size_t>(bytes + 8 * columns_);
   std::shared_ptr<void> memory(std::aligned_alloc(64, std::max<std::size_t>(64, (size + 63) / 64 * 64)), std::free);
   base::check_kind(memory != nullptr, base::ErrorKind::system, "Int8Matrix: no memory for {} bytes", size);
   auto* panels = static_cast<std::int8_t*>(memory.get());
   auto* scales = reinterpret_cast<float*>(panels + bytes);
+  auto* sums = reinterpret_cast<std::int32_t*>(scales + columns_);
   std::fill_n(panels, bytes, std::int8_t{0});
   for (std::int64_t j = 0; j < columns_; ++j) {
     float largest = 0;
@@ -190,38 +191,28 @@ Int8Matrix::Int8Matrix(ConstMatrix<float> b) : rows_(b.rows), columns_(b.columns
     }
     scales[j] = largest / 127;
     const float factor = largest > 0 ? 127 / largest : 0;
+    sums[j] = 0;
     for (std::int64_t k = 0; k < rows_; ++k) {
-      panels[panel_place(rows_, k, j)] = static_cast<std::int8_t>(std::nearbyint(b(k, j) * factor));
+      const auto number = static_cast<std::int8_t>(std::nearbyint(b(k, j) * factor));
+      panels[panel_place(rows_, k, j)] = number;
+      sums[j] += number;
     }
   }
   panels_ = {panels, static_cast<std::size_t>(bytes)};
   scales_ = {scales, static_cast<std::size_t>(columns_)};
+  sums_ = {sums, static_cast<std::size_t>(columns_)};
   owner_ = memory;
-  add_up_columns();
 }
 
 Int8Matrix::Int8Matrix(std::int64_t rows, std::int64_t columns, std::span<const std::int8_t> panels,
-                       std::span<const float> scales, std::shared_ptr<const void> owner)
-    : rows_(rows), columns_(columns), panels_(panels), scales_(scales), owner_(std::move(owner)) {
+                       std::span<const float> scales, std::span<const std::int32_t> sums,
+                       std::shared_ptr<const void> owner)
+    : rows_(rows), columns_(columns), panels_(panels), scales_(scales), sums_(sums), owner_(std::move(owner)) {
   check_size(rows, columns);
-  base::check(std::ssize(panels) == panel_bytes(rows, columns) && std::ssize(scales) == columns,
-              "Int8Matrix: [{}, {}] with {} bytes and {} scales; expected {} and {}", rows, columns, panels.size(),
-              scales.size(), panel_bytes(rows, columns), columns);
-  add_up_columns();
-}
-
-void Int8Matrix::add_up_columns() {
-  sums_ = std::make_shared<std::int32_t[]>(static_cast<std::size_t>(columns_));
-  const std::int64_t quads = divide_up(rows_, kQuad);
-  for (std::int64_t panel = 0; panel < divide_up(columns_, kDotColumns); ++panel) {
-    const std::int8_t* numbers = panels_.data() + panel * quads * kPanelBytes;
-    std::int32_t sums[kDotColumns] = {};
-    for (std::int64_t k = 0; k < quads; ++k) {
-      for (std::int64_t i = 0; i < kPanelBytes; ++i) sums[i / kQuad] += numbers[k * kPanelBytes + i];
-    }
-    const std::int64_t first = panel * kDotColumns;
-    std::copy_n(sums, std::min(kDotColumns, columns_ - first), sums_.get() + first);
-  }
+  base::check(
+      std::ssize(panels) == panel_bytes(rows, columns) && std::ssize(scales) == columns && std::ssize(sums) == columns,
+      "Int8Matrix: [{}, {}] with {} bytes, {} scales and {} sums; expected {}, {} and {}", rows, columns, panels.size(),
+      scales.size(), sums.size(), panel_bytes(rows, columns), columns, columns);
 }
 
 void Int8Matrix::column(std::int64_t column, float factor, float* to) const {

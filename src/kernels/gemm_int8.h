@@ -22,10 +22,11 @@ class Int8Matrix {
   // Quantises b. Throws invalid_argument for more than kInt8Terms rows, for strides of which none is 1, and for numbers
   // that are not finite.
   explicit Int8Matrix(ConstMatrix<float> b);
-  // Panels and scales that were stored before, of a matrix of this shape, e.g. in a mapped file that `owner` keeps.
-  // Throws invalid_argument when there are not panel_bytes(rows, columns) bytes, or scales for all columns.
+  // Panels, scales and sums that were stored before, of a matrix of this shape, e.g. in a mapped file that `owner`
+  // keeps; none of it is read now. Throws invalid_argument when there are not panel_bytes(rows, columns) bytes, or a
+  // scale and a sum for every column.
   Int8Matrix(std::int64_t rows, std::int64_t columns, std::span<const std::int8_t> panels,
-             std::span<const float> scales, std::shared_ptr<const void> owner);
+             std::span<const float> scales, std::span<const std::int32_t> sums, std::shared_ptr<const void> owner);
 
   static std::int64_t panel_bytes(std::int64_t rows, std::int64_t columns);
 
@@ -33,21 +34,19 @@ class Int8Matrix {
   std::int64_t columns() const { return columns_; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(panels_.size() + 8 * scales_.size()); }
   std::span<const std::int8_t> panels() const { return panels_; }
-  std::span<const float> scales() const { return scales_; }                                    // [columns]
-  std::span<const std::int32_t> column_sums() const { return {sums_.get(), scales_.size()}; }  // of the integers
+  std::span<const float> scales() const { return scales_; }            // [columns]
+  std::span<const std::int32_t> column_sums() const { return sums_; }  // [columns], of the integers
   // The integer at (row, column).
   std::int8_t at(std::int64_t row, std::int64_t column) const;
   // to[k] = factor * (the number at (k, column)) for all rows: an embedding, where the columns are pieces.
   void column(std::int64_t column, float factor, float* to) const;
 
  private:
-  void add_up_columns();
-
   std::int64_t rows_;
   std::int64_t columns_;
   std::span<const std::int8_t> panels_;
   std::span<const float> scales_;
-  std::shared_ptr<std::int32_t[]> sums_;
+  std::span<const std::int32_t> sums_;
   std::shared_ptr<const void> owner_;
 };
 

@@ -107,6 +107,23 @@ std::vector<std::int64_t> forget_histories(DecoderState& state) {
   return kept;
 }
 
+// Caches may hold about so many rows more than twice what is needed before that is looked into.
+constexpr std::int64_t kSpareRows = 256;
+
+// Forgets what only hypotheses without a successor in `next` needed of the past.
+void drop_dead_rows(std::span<const Continuation> next, DecoderState& state) {
+  std::vector<bool> continued(state.histories.size(), false);
+  for (const Continuation& hypothesis : next) {
+    if (hypothesis.parent >= 0) continued[static_cast<std::size_t>(hypothesis.parent)] = true;
+  }
+  for (std::size_t i = 0; i < state.histories.size(); ++i) {
+    if (!continued[i]) state.histories[i].clear();
+  }
+  const std::vector<std::int64_t> rows = forget_histories(state);
+  for (DecoderState::Layer& layer : state.layers) layer.cache.keep(rows);
+  state.row_limit = 2 * state.rows + kSpareRows;
+}
+
 }  // namespace
 
 EncoderLayer::EncoderLayer(Parameters& parameters, const std::string& name, const Config& config)
@@ -234,13 +251,16 @@ void Decoder::join(const Var& encoded, const Segments& sources, std::span<const 
 }
 
 Var Decoder::step(const Var& x, std::span<const Continuation> hypotheses, DecoderState& state, Run& run) const {
-  std::vector<std::vector<std::int32_t>> histories;
-  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    const auto [sentence, parent] = hypotheses[i];
+  for (const auto [sentence, parent] : hypotheses) {
     check(sentence >= 0 && sentence < std::ssize(state.sources), "step: sentence {} of {}", sentence,
           state.sources.size());
     check(parent < static_cast<std::int64_t>(state.histories.size()), "step: parent {} of {} hypotheses", parent,
           state.histories.size());
+  }
+  if (state.rows + std::ssize(hypotheses) > state.row_limit) drop_dead_rows(hypotheses, state);
+  std::vector<std::vector<std::int32_t>> histories;
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    const std::int64_t parent = hypotheses[i].parent;
     histories.push_back(parent < 0 ? std::vector<std::int32_t>() : state.histories[static_cast<std::size_t>(parent)]);
     histories.back().push_back(static_cast<std::int32_t>(state.rows + static_cast<std::int64_t>(i)));
   }

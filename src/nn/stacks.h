@@ -101,6 +101,7 @@ struct DecoderState {
   std::vector<std::vector<std::int32_t>> histories;  // cache rows of each hypothesis of the last step
   std::vector<std::int64_t> owners;                  // the sentence of each hypothesis of the last step
   std::int64_t rows = 0;                             // cache rows used
+  std::int64_t row_limit = 0;                        // with more of them, those that no hypothesis needs are dropped
 };
 
 // One live hypothesis of a step: which sentence it translates and which hypothesis of the last step it continues.

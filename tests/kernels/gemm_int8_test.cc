@@ -128,7 +128,7 @@ TEST(Int8, IsNearTheProductOfTheNumbers) {
 TEST(Int8, StoredPanelsGiveTheSameMatrix) {
   Framed<float> b(37, 53, Layout::row_major, 8);
   const Int8Matrix one(b.view());
-  const Int8Matrix two(37, 53, one.panels(), one.scales(), nullptr);
+  const Int8Matrix two(37, 53, one.panels(), one.scales(), one.column_sums(), nullptr);
   Framed<float> a(5, 37, Layout::row_major, 9);
   EXPECT_TRUE(same_bits(product(a.view(), one, nullptr), product(a.view(), two, nullptr)));
   std::vector<float> column(37);
@@ -137,8 +137,8 @@ TEST(Int8, StoredPanelsGiveTheSameMatrix) {
     EXPECT_FLOAT_EQ(column[static_cast<std::size_t>(k)], 2 * one.scales()[50] * static_cast<float>(one.at(k, 50)));
     EXPECT_NEAR(column[static_cast<std::size_t>(k)], 2 * b.view()(k, 50), 1.0 / 127);
   }
-  EXPECT_THROW(Int8Matrix(37, 54, one.panels(), one.scales(), nullptr), base::Error);
-  EXPECT_THROW(Int8Matrix(38, 53, one.panels().subspan(1), one.scales(), nullptr), base::Error);
+  EXPECT_THROW(Int8Matrix(37, 54, one.panels(), one.scales(), one.column_sums(), nullptr), base::Error);
+  EXPECT_THROW(Int8Matrix(37, 53, one.panels().subspan(1), one.scales(), one.column_sums(), nullptr), base::Error);
   EXPECT_THROW(one.at(37, 0), base::Error);
 }
 
