@@ -1,0 +1,72 @@
+// zhuyi freeze from outside: what it writes is smaller, translates, and says what it is; and its errors.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/program.h"
+#include "infer/small_translator.h"
+
+namespace zhuyi::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(FreezeCommand, WritesASmallerModelThatTranslates) {
+  const TemporaryFolder folder;
+  const std::string full = folder.file("model.safetensors");
+  formats::save_model(full, infer::small_model());
+  std::int64_t f32 = 0;
+  for (const std::string precision : {"f32", "bf16", "int8"}) {
+    const std::string frozen = folder.file(precision + ".safetensors");
+    const Outcome outcome = run_zhuyi({"freeze", full, "-o", frozen, "--precision", precision});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, frozen + "\n");
+    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(frozen));
+    if (precision == "f32") {
+      f32 = size;
+    } else {
+      EXPECT_LT(size, f32) << precision;
+    }
+    const Outcome translated = run_zhuyi({"translate", "-m", frozen}, "Save all files now!\n\nOpen\n");
+    EXPECT_EQ(translated.exit_code, 0) << translated.err;
+    EXPECT_EQ(std::count(translated.out.begin(), translated.out.end(), '\n'), 3);
+    const nlohmann::json told = nlohmann::json::parse(run_zhuyi({"inspect", frozen, "--json"}).out);
+    EXPECT_EQ(told["precision"], precision);
+    EXPECT_EQ(told["provenance"]["frozen-from"], "model.safetensors");
+  }
+  const Outcome again = run_zhuyi({"freeze", folder.file("int8.safetensors"), "-o", folder.file("again")});
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.err, HasSubstr("frozen before"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("again")));
+}
+
+TEST(FreezeCommand, DamagedFrozenModelsGiveErrors) {
+  const TemporaryFolder folder;
+  formats::save_model(folder.file("model"), infer::small_model());
+  ASSERT_EQ(run_zhuyi({"freeze", folder.file("model"), "-o", folder.file("int8")}).exit_code, 0);
+  const std::string whole = content_of(folder.file("int8"));
+  const std::string half = folder.write("half", whole.substr(0, whole.size() / 2));
+  const Outcome outcome = run_zhuyi({"translate", "-m", half}, "Open\n");
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_EQ(outcome.out, "");
+  // Another word of the same length in the header: scales that are not there.
+  std::string renamed = whole;
+  renamed.replace(renamed.find(".scales"), 7, ".skales");
+  const Outcome missing = run_zhuyi({"translate", "-m", folder.write("renamed", renamed)}, "Open\n");
+  EXPECT_EQ(missing.exit_code, 4);
+  EXPECT_THAT(missing.err, HasSubstr(".scales"));
+}
+
+TEST(FreezeCommand, RefusesWhatIsNoModelAndUnknownPrecisions) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_zhuyi({"freeze", folder.file("none"), "-o", folder.file("out")}).exit_code, 3);
+  const Outcome wrong = run_zhuyi({"freeze", folder.file("none"), "-o", folder.file("out"), "--precision", "int4"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("int4"));
+}
+
+}  // namespace
+}  // namespace zhuyi::testing
