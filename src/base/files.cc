@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstring>
 
 #include "base/error.h"
@@ -83,9 +85,13 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::string_view bytes) { write_all(descriptor_, bytes, path_); }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(const std::filesystem::path& keep_as) {
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail_system("cannot write", path_);
-  if (temporary_ != path_ && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system("cannot replace", path_);
+  const bool replace = temporary_ != path_;
+  if (replace && !keep_as.empty() && ::rename(path_.c_str(), keep_as.c_str()) != 0 && errno != ENOENT) {
+    fail_system("cannot rename", path_);
+  }
+  if (replace && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system("cannot replace", path_);
   ::close(descriptor_);
   descriptor_ = -1;
   const std::filesystem::path parent = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
@@ -111,6 +117,35 @@ void append_file(const std::filesystem::path& path, std::string_view bytes) {
     throw;
   }
   ::close(descriptor);
+}
+
+void sync_file(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT) return;
+  if (descriptor < 0) fail(ErrorKind::system, "cannot open {}: {}", path.string(), std::strerror(errno));
+  const int status = ::fsync(descriptor);
+  const int code = errno;
+  ::close(descriptor);
+  if (status != 0 && code != EINVAL) fail(ErrorKind::system, "cannot write {}: {}", path.string(), std::strerror(code));
+}
+
+void remove_unfinished(const std::filesystem::path& directory) {
+  constexpr std::string_view kPart = ".part";
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    std::string_view name = entry.path().native();
+    if (!name.ends_with(kPart)) continue;
+    name.remove_suffix(kPart.size());
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos) continue;
+    const std::string_view digits = name.substr(dot + 1);
+    pid_t process = 0;
+    const auto [rest, code] = std::from_chars(digits.data(), digits.data() + digits.size(), process);
+    if (code != std::errc() || rest != digits.data() + digits.size() || process <= 0) continue;
+    const bool lives = process != ::getpid() && (::kill(process, 0) == 0 || errno == EPERM);
+    std::error_code ignored;
+    if (!lives) std::filesystem::remove(entry.path(), ignored);
+  }
 }
 
 void create_directories(const std::filesystem::path& path) {

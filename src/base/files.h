@@ -16,7 +16,8 @@ std::string read_file(const std::filesystem::path& path);
 // A file that takes the place of `path` only when commit() is called: it is written beside it under a temporary name,
 // synced to the disk and renamed. Without commit() nothing changes and the temporary file is removed. A device or a
 // pipe
-// (/dev/stdout, /dev/null) is written to as it is, never replaced.
+// (/dev/stdout, /dev/null) is written to as it is, never replaced. What a process that is killed leaves is named
+// `path`.PID.part; see remove_unfinished().
 class AtomicFile {
  public:
   // Throws system when the directory cannot be written.
@@ -27,8 +28,9 @@ class AtomicFile {
 
   // Appends bytes. Throws system (disk full).
   void write(std::string_view bytes);
-  // Syncs and renames. Throws system; then the old file is untouched.
-  void commit();
+  // Syncs and renames. Throws system; then the old file is untouched. With `keep_as` the old file, if there is one,
+  // takes that name at the moment it is replaced: at any time one of the two is there, complete.
+  void commit(const std::filesystem::path& keep_as = {});
 
  private:
   std::filesystem::path path_;
@@ -41,6 +43,13 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 // Appends bytes to a file, creating it. Throws system.
 void append_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Makes sure that what was written to a file is on the disk; nothing happens when there is no such file. Throws system.
+void sync_file(const std::filesystem::path& path);
+
+// Removes from a directory what the AtomicFiles of processes that were killed have left there; those of processes that
+// live are left alone. Never throws: a file that cannot be removed stays.
+void remove_unfinished(const std::filesystem::path& directory);
 
 // Creates a directory and its parents. Throws system, naming the path.
 void create_directories(const std::filesystem::path& path);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "formats/checksum.h"
 
 namespace zhuyi::formats {
 namespace {
@@ -28,6 +29,10 @@ using tensor::Tensor;
 static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
 
 constexpr std::int64_t kLargestHeader = 100'000'000;  // the limit of the format's own library
+
+// The checksum in the text of a header: eight digits, which count as zeros in the sum itself.
+constexpr std::string_view kChecksumKey = "\"crc32\":\"";
+constexpr std::string_view kNoChecksum = "00000000";
 
 // Bytes of one number of a type, or 0 for an unknown one.
 std::int64_t bytes_of_type(const std::string& type) {
@@ -124,6 +129,7 @@ void check_tiling(const std::map<std::string, SafeTensor>& tensors, std::span<co
 SafeTensorsFile::SafeTensorsFile(const std::filesystem::path& path) : path_(path) {
   const MappedFile file = map_file(path);
   map_ = file.owner;
+  file_ = file.bytes;
   const auto size = static_cast<std::int64_t>(file.bytes.size());
   base::within(path.string(), [&] {
     std::uint64_t length = 0;
@@ -150,6 +156,25 @@ SafeTensorsFile::SafeTensorsFile(const std::filesystem::path& path) : path_(path
       fail(ErrorKind::bad_model, "the header is damaged: {}", error.what());
     }
   });
+}
+
+void SafeTensorsFile::verify() const {
+  const std::string_view bytes(reinterpret_cast<const char*>(file_.data()), file_.size());
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  std::string head(bytes.substr(0, 8 + length));
+  const std::size_t key = head.find(kChecksumKey);
+  const std::size_t at = key + kChecksumKey.size();
+  check_kind(key != std::string::npos && at + kNoChecksum.size() < head.size(), ErrorKind::bad_model,
+             "{} has no checksum: it is damaged, or not of this version", path_.string());
+  const std::string stated = head.substr(at, kNoChecksum.size());
+  head.replace(at, kNoChecksum.size(), kNoChecksum);
+  Checksum sum;
+  sum.add(head);
+  sum.add(bytes.substr(head.size()));
+  const std::string found = fmt::format("{:08x}", sum.value());
+  check_kind(found == stated, ErrorKind::bad_model, "{} is damaged: its checksum is {}, its bytes give {}",
+             path_.string(), stated, found);
 }
 
 const SafeTensor& SafeTensorsFile::find(const std::string& name) const {
@@ -269,7 +294,7 @@ void SafeTensorsWriter::add_bf16(const std::string& name, const Tensor& tensor) 
   entries_.push_back({name, "BF16", {tensor.rows(), tensor.columns()}, *bytes, {}, bytes});
 }
 
-void SafeTensorsWriter::write(const std::filesystem::path& path) const {
+void SafeTensorsWriter::write(const std::filesystem::path& path, const std::filesystem::path& keep_as) const {
   // I8 tensors of whole cache lines first: they are read where they are mapped, by whole lines. Then wide types before
   // narrow ones: then every tensor lies at a multiple of its number's size.
   std::vector<const Entry*> order;
@@ -279,7 +304,8 @@ void SafeTensorsWriter::write(const std::filesystem::path& path) const {
   };
   std::stable_sort(order.begin(), order.end(), [&](const Entry* a, const Entry* b) { return rank(a) > rank(b); });
   json header = json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  header["__metadata__"] = metadata;
+  header["__metadata__"]["crc32"] = kNoChecksum;
   std::size_t offset = 0;
   for (const Entry* entry : order) {
     header[entry->name] = {
@@ -289,11 +315,17 @@ void SafeTensorsWriter::write(const std::filesystem::path& path) const {
   std::string text = header.dump();
   text.resize((text.size() + 8 + 63) / 64 * 64 - 8, ' ');  // the data starts at a multiple of 64 bytes
   const std::uint64_t length = text.size();
+  const std::string_view length_bytes(reinterpret_cast<const char*>(&length), sizeof length);
+  Checksum sum;
+  sum.add(length_bytes);
+  sum.add(text);
+  for (const Entry* entry : order) sum.add(entry->bytes);
+  text.replace(text.find(kChecksumKey) + kChecksumKey.size(), kNoChecksum.size(), fmt::format("{:08x}", sum.value()));
   base::AtomicFile file(path);
-  file.write({reinterpret_cast<const char*>(&length), sizeof length});
+  file.write(length_bytes);
   file.write(text);
   for (const Entry* entry : order) file.write(entry->bytes);
-  file.commit();
+  file.commit(keep_as);
 }
 
 }  // namespace zhuyi::formats

@@ -32,6 +32,9 @@ class SafeTensorsFile {
   const std::map<std::string, SafeTensor>& tensors() const { return tensors_; }
   bool contains(const std::string& name) const { return tensors_.contains(name); }
 
+  // Throws bad_model unless the file carries a checksum and its bytes give it. Reads the whole file.
+  void verify() const;
+
   // A copy as a matrix (one size: one row; more than two: the first ones multiplied into rows). Throws bad_model when
   // it is missing or none of F32, F64 and BF16, which becomes f32.
   tensor::Tensor tensor(const std::string& name) const;
@@ -53,6 +56,7 @@ class SafeTensorsFile {
 
   std::filesystem::path path_;
   std::shared_ptr<const void> map_;
+  std::span<const std::byte> file_;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, SafeTensor> tensors_;
 };
@@ -69,8 +73,9 @@ class SafeTensorsWriter {
   // Numbers of f32, stored as BF16: their upper halves.
   void add_bf16(const std::string& name, const tensor::Tensor& tensor);
 
-  // Writes the file in one step (base::AtomicFile). Throws system.
-  void write(const std::filesystem::path& path) const;
+  // Writes the file in one step (base::AtomicFile); with `keep_as` the file that it replaces stays under that name.
+  // Throws system.
+  void write(const std::filesystem::path& path, const std::filesystem::path& keep_as = {}) const;
 
  private:
   struct Entry {

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -133,6 +134,41 @@ TEST(Lines, NothingElseEndsALine) {
   EXPECT_THAT(lines_of("a\u2028b\f\v\u0085c\n"), ElementsAre("a\u2028b\f\v\u0085c"));
   EXPECT_THAT(lines_of(std::string_view("a\0b\n\0", 5)), ElementsAre(std::string("a\0b", 3), std::string(1, '\0')));
   EXPECT_THAT(lines_of("\ufeffa"), ElementsAre("\ufeffa"));
+}
+
+TEST_F(Files, TheFileThatIsReplacedCanStayUnderAnotherName) {
+  const TemporaryFolder folder;
+  for (const char* text : {"one", "two", "three"}) {
+    AtomicFile file(folder / "file");
+    file.write(text);
+    file.commit(folder / "before");
+  }
+  EXPECT_EQ(read_file(folder / "file"), "three");
+  EXPECT_EQ(read_file(folder / "before"), "two");
+  {
+    AtomicFile file(folder / "file");
+    file.write("four");
+  }
+  EXPECT_EQ(read_file(folder / "file"), "three");
+  EXPECT_EQ(read_file(folder / "before"), "two");
+}
+
+TEST_F(Files, WhatKilledProcessesLeaveIsRemovedAndNothingElse) {
+  const TemporaryFolder folder;
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ::waitpid(gone, nullptr, 0);
+  const std::string left = "model." + std::to_string(gone) + ".part";
+  const std::string alive = "model." + std::to_string(::getppid()) + ".part";
+  for (const std::string& name : {left, alive, std::string("model"), std::string("a.part"), std::string("b.1x.part")}) {
+    write_file(folder / name, "text");
+  }
+  remove_unfinished(folder.path());
+  EXPECT_FALSE(std::filesystem::exists(folder / left));
+  for (const std::string& name : {alive, std::string("model"), std::string("a.part"), std::string("b.1x.part")}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  }
+  remove_unfinished(folder / "missing");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/random.h"
+#include "formats/checksum.h"
 #include "temporary_folder.h"
 
 namespace zhuyi::formats {
@@ -84,6 +85,58 @@ TEST_F(SafeTensors, ComesBack) {
   EXPECT_TRUE(std::signbit(file.tensor("double").at(0, 1)));
   EXPECT_EQ(file.tensor("empty").shape(), "f32[0, 4]");
   EXPECT_THAT(file.integers("integers"), testing::ElementsAre(-5, 0, 2147483647));
+}
+
+// CRC-32 bit by bit (ISO 3309: reflected, polynomial edb88320).
+std::uint32_t crc32_by_bits(const std::string& bytes) {
+  std::uint32_t sum = 0xffffffff;
+  for (const char byte : bytes) {
+    sum ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ ((sum & 1) != 0 ? 0xedb88320u : 0u);
+  }
+  return ~sum;
+}
+
+TEST(Checksum, IsCrc32) {
+  Checksum sum;
+  EXPECT_EQ(sum.value(), 0u);
+  sum.add("1234");
+  sum.add("");
+  sum.add("56789");
+  EXPECT_EQ(sum.value(), 0xcbf43926u);
+  base::Random random(4);
+  std::string bytes(3'000'001, '\0');  // more than one thread's piece
+  for (char& byte : bytes) byte = static_cast<char>(random.below(256));
+  Checksum large;
+  large.add(bytes.substr(0, 5));
+  large.add(bytes.substr(5));
+  EXPECT_EQ(large.value(), crc32_by_bits(bytes));
+}
+
+TEST_F(SafeTensors, CarriesTheChecksumOfAllItsBytes) {
+  const std::string bytes = base::read_file(write_example(folder_));
+  const SafeTensorsFile file(folder_ / "example");
+  file.verify();
+  const std::string stated = file.metadata().at("crc32");
+  std::string zeros = bytes;
+  zeros.replace(zeros.find("\"crc32\":\"" + stated) + 9, 8, "00000000");
+  EXPECT_EQ(fmt::format("{:08x}", crc32_by_bits(zeros)), stated);
+  // No byte can change unseen: the file is no safetensors file any more, or its checksum is another.
+  std::int64_t opened = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string other = bytes;
+    other[i] = static_cast<char>(other[i] ^ 1);
+    folder_.write("damaged", other);
+    try {
+      const SafeTensorsFile damaged(folder_ / "damaged");
+      ++opened;
+      damaged.verify();
+      ADD_FAILURE() << "byte " << i;
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.kind(), base::ErrorKind::bad_model);
+    }
+  }
+  EXPECT_GE(opened, 40);  // all of the data, at least
 }
 
 // Numbers lie at multiples of their size, the data at one of 64: other programs map the file and read in place.
