@@ -24,6 +24,7 @@ void catch_interrupts() {
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGUSR1, &action, nullptr);
 }
 
 bool interrupted() { return wish != 0; }

@@ -1,9 +1,10 @@
 #pragma once
-// Ctrl-C and SIGTERM as a wish to stop, asked for at places where stopping loses nothing.
+// Ctrl-C, SIGTERM and SIGUSR1 (which mpirun passes on) as a wish to stop, asked for at places where stopping loses
+// nothing.
 
 namespace zhuyi::cli {
 
-// From now on SIGINT and SIGTERM only note the wish; a second one ends the program at once with exit code 130.
+// From now on SIGINT, SIGTERM and SIGUSR1 only note the wish; a second one ends the program at once with exit code 130.
 void catch_interrupts();
 
 // Whether one has come since catch_interrupts().

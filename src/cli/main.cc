@@ -14,12 +14,16 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/config_file.h"
+#include "cli/exit_code.h"
 
 namespace {
 
 using zhuyi::base::Error;
 using zhuyi::base::ErrorKind;
 namespace cli = zhuyi::cli;
+using cli::kBadFile;
+using cli::kSystem;
+using cli::kUsage;
 
 struct CommandEntry {
   const char* name;
@@ -41,31 +45,6 @@ const std::vector<CommandEntry>& commands() {
       {"translate", "one sentence a line, to standard output", cli::translate_command},
   };
   return list;
-}
-
-constexpr int kUsage = 2;
-constexpr int kBadFile = 3;
-constexpr int kBadModel = 4;
-constexpr int kSystem = 5;
-constexpr int kInterrupted = 130;
-
-int exit_code(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::invalid_argument:
-    case ErrorKind::unsupported:
-      return kUsage;
-    case ErrorKind::not_found:
-    case ErrorKind::bad_file:
-      return kBadFile;
-    case ErrorKind::bad_model:
-      return kBadModel;
-    case ErrorKind::interrupted:
-      return kInterrupted;
-    case ErrorKind::system:
-    case ErrorKind::internal:
-      break;
-  }
-  return kSystem;
 }
 
 int complain(const std::string& message, int code) {
@@ -147,7 +126,7 @@ int main(int argc, char** argv) {
   try {
     return run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const Error& error) {
-    return complain(error.message(), exit_code(error.kind()));
+    return complain(error.message(), cli::exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
     return complain("out of memory", kSystem);
   } catch (const std::exception& error) {

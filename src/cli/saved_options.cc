@@ -22,9 +22,8 @@ std::string key_of(const CLI::Option& option) {
 
 }  // namespace
 
-void restore_options(CLI::App& command, const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return;
-  std::istringstream text(base::read_file(file));
+void restore_options(CLI::App& command, const std::string& toml, const std::filesystem::path& file) {
+  std::istringstream text(toml);
   base::within(file.string(), [&] {
     const TomlConfig reader(*command.get_parent(), command.get_name());
     for (const CLI::ConfigItem& item : reader.from_config(text)) {

@@ -4,12 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <string>
 
 namespace zhuyi::cli {
 
-// Gives every option of `command` that was not given the value that the file holds for it, if the file exists. Throws
-// bad_file for a file that is not TOML, or has unknown keys.
-void restore_options(CLI::App& command, const std::filesystem::path& file);
+// Gives every option of `command` that was not given the value that `toml`, the text of `file`, holds for it. Throws
+// bad_file for a text that is not TOML, or has unknown keys.
+void restore_options(CLI::App& command, const std::string& toml, const std::filesystem::path& file);
 
 // Writes the options of `command`, given or default, as TOML. Throws system.
 void save_options(const CLI::App& command, const std::filesystem::path& file);

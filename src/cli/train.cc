@@ -2,22 +2,30 @@
 
 #include <unistd.h>
 
+#include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/parallel.h"
 #include "cli/command.h"
+#include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/saved_options.h"
+#include "cli/starting_model.h"
 #include "cli/training_observer.h"
 #include "data/pairs.h"
 #include "nn/config.h"
 #include "text/tokenizer.h"
+#include "train/run_directory.h"
 #include "train/trainer.h"
 
 namespace zhuyi::cli {
@@ -41,6 +49,7 @@ struct Options {
   std::string optimizer = "adam";
   std::string metric = "nll";
   std::string precision = "auto";
+  std::string memory = "0";
   int threads = base::threads();
   std::map<std::string, std::string> model;  // fields of nn::Config that were given
   train::TrainOptions training;
@@ -58,19 +67,38 @@ V parse(const std::string& name, const std::string& text) {
   }
 }
 
+// Sets the fields that were given.
+void change(nn::Config& config, const Options& options) {
+  nn::for_each_field(config, [&](const char* name, const char*, auto& value) {
+    const auto given = options.model.find(name);
+    if (given == options.model.end() || given->second.empty()) return;
+    value = parse<std::remove_cvref_t<decltype(value)>>(name, given->second);
+  });
+}
+
 // The preset with the fields that were given, for vocabularies of these sizes.
 nn::Config configuration(const Options& options, std::int64_t source_vocabulary, std::int64_t target_vocabulary) {
   nn::Config config = nn::preset(options.preset);
   if (options.separate) config.tying = nn::Tying::output;
   config.source_vocabulary = source_vocabulary;
   config.target_vocabulary = target_vocabulary;
-  nn::for_each_field(config, [&](const char* name, const char*, auto& value) {
-    const auto given = options.model.find(name);
-    if (given == options.model.end() || given->second.empty()) return;
-    value = parse<std::remove_cvref_t<decltype(value)>>(name, given->second);
-  });
+  change(config, options);
   nn::validate(config);
   return config;
+}
+
+// "4G", "512M", "100000K" or bytes, as bytes.
+std::int64_t bytes_of(const std::string& text) {
+  const std::string_view units = "KMG";
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, code] = std::from_chars(text.data(), end, number);
+  const std::size_t unit = rest == end ? std::string_view::npos : units.find(*rest);
+  const std::size_t shift = unit == std::string_view::npos ? 0 : 10 * (unit + 1);
+  const bool whole = rest == end || (unit != std::string_view::npos && rest + 1 == end);
+  check(code == std::errc() && whole && number >= 0 && number < (std::int64_t{1} << 32),
+        "--memory is '{}', expected a size such as 8G or 700M (0: no limit)", text);
+  return number << shift;
 }
 
 struct Tokenizers {
@@ -121,6 +149,7 @@ void declare_data(CLI::App& app, Options& o) {
   app.add_option("--train", o.train, "training pairs: TSV of `zhuyi corpus`");
   app.add_option("--valid", o.valid, "pairs to validate on, none of them in training");
   app.add_option("-o,--output", o.training.directory, "directory of the run")->required();
+  app.add_option("--from", o.training.from, "start with the weights, sizes and tokenizer of this model");
   app.add_option("--tokenizer", o.tokenizer, "SentencePiece model for both sides, instead of learning one");
   app.add_option("--vocabulary", o.vocabulary, "pieces to learn, at most");
   app.add_option("--tokenizer-type", o.tokenizer_type, "what to learn")->check(CLI::IsMember({"unigram", "bpe"}));
@@ -175,6 +204,10 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--metric", o.metric, "which model is the best: nll, bleu or chrf of the validation");
   app.add_option("--patience", t.patience, "validations without a better model that end the run (0: none do)");
   app.add_option("--keep", t.keep, "snapshots kept, whose mean is tried at the end");
+  app.add_option("--keep-every", t.keep_every, "also keep a snapshot every so many steps (0: none)");
+  app.add_option("--max-skipped", t.max_skipped, "end after so many steps in a row without a finite loss and gradient");
+  app.add_option("--memory", o.memory, "split batches to stay within so much memory, such as 8G (0: no limit)");
+  app.add_option("--gradient-bits", t.gradient_bits, "of gradients between processes: 32, or 16 (bfloat16)");
   app.add_option("--report-steps", t.report_steps, "steps between lines of metrics.jsonl");
   app.add_option("--threads", o.threads, "threads");
 }
@@ -187,9 +220,8 @@ kernels::Precision precision_of(const std::string& word) {
   return word != "f32" && available ? Precision::bf16 : Precision::f32;
 }
 
-void run(CLI::App& app, Options& o) {
-  const fs::path directory = o.training.directory;
-  restore_options(app, directory / "config.toml");
+// Completes the options and checks what can be checked before any work is done.
+void prepare(Options& o) {
   check(!o.train.empty(), "train: no text to learn from; name it with --train FILE.tsv");
   check(!o.valid.empty(), "train: no text to validate on; name it with --valid FILE.tsv");
   check(o.threads >= 1 && o.threads <= 1024, "--threads is {}, expected 1 to 1024", o.threads);
@@ -200,32 +232,88 @@ void run(CLI::App& app, Options& o) {
   t.precision = precision_of(o.precision);
   if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
   t.batches.seed = t.seed;
+  t.memory = bytes_of(o.memory);
   train::validate(t);
   check(o.max_tokens >= 0 && o.translate >= 0, "--max-tokens is {} and --validate-translations {}, expected 0 or more",
         o.max_tokens, o.translate);
   check(o.vocabulary >= 1, "--vocabulary is {}, expected 1 or more", o.vocabulary);
-  configuration(o, o.vocabulary, o.vocabulary);  // what cannot be is said before any work is done
-  const std::vector<data::SentencePair> pairs = data::read_tsv(o.train);
-  std::vector<data::SentencePair> valid = data::read_tsv(o.valid);
-  base::create_directories(directory);
-  base::set_threads(o.threads);
-  catch_interrupts();
+  configuration(o, o.vocabulary, o.vocabulary);
+}
 
+// A new model, or that of --from.
+formats::Model make_model(const Options& o, const std::vector<data::SentencePair>& pairs) {
+  if (!o.training.from.empty()) {
+    formats::Model model =
+        starting_model(o.training.from, o.training.directory, [&](nn::Config& config) { change(config, o); });
+    check(o.tokenizer.empty() || text::Tokenizer::load(o.tokenizer).serialized() == model.source.serialized(),
+          "--tokenizer {} is not that of --from {}; leave it out", o.tokenizer, o.training.from);
+    return model;
+  }
   const Tokenizers pieces = tokenizers(o, pairs);
   const nn::Config config = configuration(o, pieces.source.size(), pieces.target.size());
-  t.schedule.d_model = config.d_model;
-  formats::Model model{
-      std::make_unique<nn::Transformer>(config, pieces.target.bos(), t.seed), pieces.source, pieces.target, {}};
-  const train::EncodedCorpus corpus(pairs, model.source, model.target, o.max_tokens);
+  return {std::make_unique<nn::Transformer>(config, pieces.target.bos(), o.training.seed),
+          pieces.source,
+          pieces.target,
+          {}};
+}
+
+// What process 0 made from files of the run directory, for all: sizes and tokenizers. Weights follow when all agree.
+formats::Model share(train::Communicator& processes, std::optional<formats::Model> model) {
+  const bool first = processes.rank() == 0;
+  const std::string config = broadcast(processes, first ? nn::to_json(model->transformer->config()).dump() : "");
+  const std::string source = broadcast(processes, first ? model->source.serialized() : "");
+  const std::string target = broadcast(processes, first ? model->target.serialized() : "");
+  const std::string bos = broadcast(processes, first ? std::to_string(model->transformer->bos()) : "");
+  if (first) return *std::move(model);
+  return {std::make_unique<nn::Transformer>(nn::config_from_json(nlohmann::json::parse(config)), std::stoi(bos), 0),
+          text::Tokenizer(source),
+          text::Tokenizer(target),
+          {}};
+}
+
+train::EncodedCorpus encode(const std::vector<data::SentencePair>& pairs, const formats::Model& model,
+                            const Options& o) {
+  return {pairs, model.source, model.target, o.max_tokens};
+}
+
+// One of the processes that train, process 0 of them with a directory and a voice.
+void run(CLI::App& app, Options& o, train::Communicator& processes) {
+  const bool first = processes.rank() == 0;
+  const int most_threads = std::max(1, base::threads() / static_cast<int>(processes.local_size()));
+  const fs::path directory = o.training.directory;
+  const fs::path config = directory / "config.toml";
+  const bool known = first && fs::exists(config);
+  restore_options(app, train::broadcast(processes, known ? base::read_file(config) : ""), config);
+  prepare(o);
+  train::TrainOptions& t = o.training;
+  std::vector<data::SentencePair> pairs = data::read_tsv(o.train);
+  std::vector<data::SentencePair> valid = data::read_tsv(o.valid);
+  std::unique_ptr<base::FileLock> lock;
+  if (first) {
+    base::create_directories(directory);
+    lock = train::lock_run(directory);
+  }
+  base::set_threads(processes.local_size() > 1 ? std::min(o.threads, most_threads) : o.threads);
+  catch_interrupts();
+
+  formats::Model model = share(processes, first ? std::optional(make_model(o, pairs)) : std::nullopt);
+  t.schedule.d_model = model.transformer->config().d_model;
+  const train::EncodedCorpus corpus = encode(pairs, model, o);
+  std::vector<data::SentencePair>().swap(pairs);
   const train::Validator validator(std::move(valid), model.source, model.target, o.translate);
+  if (!first) {
+    SilentObserver observer;
+    train::train(model, corpus, validator, t, observer, processes);
+    return;
+  }
   std::cerr << fmt::format(
       "{} pairs, {} target tokens an epoch ({} pairs left out as longer than {} tokens); {} parameters; products in "
-      "{}; "
-      "validation on {} pairs\n",
+      "{}; validation on {} pairs{}\n",
       corpus.size(), corpus.target_tokens(), corpus.left_out(), o.max_tokens, model.transformer->parameters().count(),
-      t.precision == kernels::Precision::bf16 ? "bf16" : "f32", validator.size());
-  TrainingObserver observer(::isatty(STDERR_FILENO) != 0, [&] { save_options(app, directory / "config.toml"); });
-  const train::TrainResult result = train::train(model, corpus, validator, t, observer);
+      t.precision == kernels::Precision::bf16 ? "bf16" : "f32", validator.size(),
+      processes.size() > 1 ? fmt::format("; {} processes", processes.size()) : "");
+  TrainingObserver observer(::isatty(STDERR_FILENO) != 0, [&] { save_options(app, config); });
+  const train::TrainResult result = train::train(model, corpus, validator, t, observer, processes);
   observer.finish();
   const std::string file = (directory / "model.safetensors").string();
   if (result.interrupted) {
@@ -238,6 +326,28 @@ void run(CLI::App& app, Options& o) {
   std::cout << file << "\n";
 }
 
+// Says why this process cannot go on, and ends them all.
+void give_up(train::Communicator& processes, const std::string& message, int code) {
+  // What stops all of them is said once: process 0 ends the others while they wait.
+  if (processes.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+  std::cout.flush();
+  std::cerr << fmt::format("zhuyi: process {} of {}: {}\n", processes.rank(), processes.size(), message) << std::flush;
+  processes.abort(code);
+}
+
+void run_together(CLI::App& app, Options& o) {
+  const std::unique_ptr<train::Communicator> processes = train::connect();
+  if (processes->size() == 1) return run(app, o, *processes);
+  try {
+    run(app, o, *processes);
+  } catch (const base::Error& error) {
+    if (error.kind() == ErrorKind::interrupted) throw;  // all of them have stopped
+    give_up(*processes, error.message(), exit_code(error.kind()));
+  } catch (const std::exception& error) {
+    give_up(*processes, error.what(), kSystem);
+  }
+}
+
 }  // namespace
 
 Action train_command(CLI::App& app) {
@@ -247,7 +357,7 @@ Action train_command(CLI::App& app) {
   declare_data(app, *options);
   declare_training(app, *options);
   declare_model(app, *options);
-  return [options, &app] { run(app, *options); };
+  return [options, &app] { run_together(app, *options); };
 }
 
 }  // namespace zhuyi::cli

@@ -53,6 +53,18 @@ void TrainingObserver::stepped(const train::StepReport& report) {
   }
 }
 
+void TrainingObserver::recovered(const std::string& message) {
+  std::cerr << fmt::format("{}; going on from the checkpoint before it\n", message);
+}
+
+void TrainingObserver::skipped(const train::StepReport& where, const std::vector<std::int64_t>& lines,
+                               std::int64_t skipped) {
+  finish();
+  std::cerr << fmt::format(
+      "step {} left out: its loss or gradient is not finite ({} lines, see metrics.jsonl; {} so far)\n", where.step,
+      lines.size(), skipped);
+}
+
 void TrainingObserver::validated(const train::StepReport& where, const train::Validation& result, bool best) {
   finish();
   std::cerr << fmt::format("{} step {} validation nll {:.4f}", time_text(where.seconds), where.step, result.nll);
@@ -69,6 +81,8 @@ void TrainingObserver::averaged(std::int64_t snapshots, const train::Validation&
 }
 
 bool TrainingObserver::stop_requested() { return interrupted(); }
+
+bool SilentObserver::stop_requested() { return interrupted(); }
 
 void TrainingObserver::finish() {
   if (bar_shown_) std::cerr << "\n";

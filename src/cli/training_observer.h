@@ -3,11 +3,19 @@
 
 #include <chrono>
 #include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "train/trainer.h"
 
 namespace zhuyi::cli {
+
+// Of a process beside the first: shows nothing, and hears the wish to stop.
+class SilentObserver final : public train::Observer {
+ public:
+  bool stop_requested() override;
+};
 
 class TrainingObserver final : public train::Observer {
  public:
@@ -17,6 +25,8 @@ class TrainingObserver final : public train::Observer {
 
   void started(const train::StepReport& where) override;
   void stepped(const train::StepReport& report) override;
+  void recovered(const std::string& message) override;
+  void skipped(const train::StepReport& where, const std::vector<std::int64_t>& lines, std::int64_t skipped) override;
   void validated(const train::StepReport& where, const train::Validation& result, bool best) override;
   void averaged(std::int64_t snapshots, const train::Validation& result, bool best) override;
   bool stop_requested() override;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "kernels/vector.h"
@@ -15,8 +16,9 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kProgress = "progress";
+constexpr const char* kOptimizerSteps = "optimizer.steps";
 
-json to_json(const Progress& p, std::int64_t optimizer_steps) {
+json to_json(const Progress& p) {
   return {{"step", p.step},
           {"epoch", p.epoch},
           {"batch", p.batch},
@@ -31,10 +33,12 @@ json to_json(const Progress& p, std::int64_t optimizer_steps) {
           {"best_chrf", p.best_chrf},
           {"stalled", p.stalled},
           {"metrics_bytes", p.metrics_bytes},
+          {"skipped", p.skipped},
+          {"skipped_in_row", p.skipped_in_row},
           {"snapshots", p.snapshots},
+          {"surplus", p.surplus},
           {"data", p.data},
-          {"options", p.options},
-          {"optimizer_steps", optimizer_steps}};
+          {"options", p.options}};
 }
 
 Progress progress_from(const json& in) {
@@ -54,74 +58,133 @@ Progress progress_from(const json& in) {
   in.at("best_chrf").get_to(p.best_chrf);
   in.at("stalled").get_to(p.stalled);
   in.at("metrics_bytes").get_to(p.metrics_bytes);
+  in.at("skipped").get_to(p.skipped);
+  in.at("skipped_in_row").get_to(p.skipped_in_row);
   in.at("snapshots").get_to(p.snapshots);
+  in.at("surplus").get_to(p.surplus);
   in.at("data").get_to(p.data);
   in.at("options").get_to(p.options);
   return p;
 }
 
-// The blocks of the optimiser's state in the file, checked against those of `optimizer`.
-std::vector<tensor::Tensor> optimizer_state(const formats::SafeTensorsFile& file, const optim::Optimizer& optimizer) {
-  std::vector<tensor::Tensor> state;
-  for (const optim::StateBlock& block : optimizer.state()) {
-    check_kind(file.contains(block.name), ErrorKind::bad_model,
-               "it has no {}: it was made with another optimizer; give the same one, or another directory", block.name);
-    state.push_back(file.tensor(block.name));
-    check_kind(state.back().shape() == block.values.shape(), ErrorKind::bad_model, "{} is {}, expected {}", block.name,
-               state.back().shape(), block.values.shape());
-    check_kind(std::isfinite(kernels::sum_of_squares<float>(state.back().data<float>())), ErrorKind::bad_model,
-               "{}, a moment of the optimiser, is no number", block.name);
+// Every f32 block of the file that is no parameter of the model.
+std::map<std::string, tensor::Tensor> optimizer_state(const formats::SafeTensorsFile& file,
+                                                      const formats::Model& model) {
+  std::set<std::string> parameters;
+  for (const autograd::ParameterPtr& parameter : model.transformer->parameters().list()) {
+    parameters.insert(parameter->name);
+  }
+  std::map<std::string, tensor::Tensor> state;
+  for (const auto& [name, block] : file.tensors()) {
+    if (block.type != "F32" || parameters.contains(name)) continue;
+    const tensor::Tensor values = file.tensor(name);
+    check_kind(std::isfinite(kernels::sum_of_squares<float>(values.data<float>())), ErrorKind::bad_model,
+               "{}, a moment of the optimiser, is no number", name);
+    state.emplace(name, values);
   }
   return state;
+}
+
+// "8000 pieces, now 4000", or the first piece that is another.
+std::string difference(const text::Tokenizer& before, const text::Tokenizer& now) {
+  if (before.size() != now.size()) return fmt::format("{} pieces, now {}", before.size(), now.size());
+  for (std::int32_t id = 0; id < before.size(); ++id) {
+    if (before.piece(id) != now.piece(id)) {
+      return fmt::format("piece {} was '{}', now '{}'", id, before.piece(id), now.piece(id));
+    }
+  }
+  return "the same pieces, scored differently";
+}
+
+void check_same_tokenizer(const char* side, const text::Tokenizer& before, const text::Tokenizer& now) {
+  check_kind(before.serialized() == now.serialized(), ErrorKind::bad_model,
+             "it was made with another tokenizer of the {} ({}); give the same one, or another directory", side,
+             difference(before, now));
+}
+
+void find_differences(const std::string& name, const json& before, const json& now, std::vector<std::string>& found) {
+  if (before == now) return;
+  const auto named = [&](const std::string& key) { return name.empty() ? key : name + " " + key; };
+  if (before.is_object() && now.is_object()) {
+    for (const auto& [key, value] : now.items()) find_differences(named(key), before.value(key, json()), value, found);
+    for (const auto& [key, value] : before.items()) {
+      if (!now.contains(key)) find_differences(named(key), value, json(), found);
+    }
+    return;
+  }
+  if (before.is_array() && now.is_array() && before.size() == now.size()) {
+    std::size_t place = 0;
+    while (before[place] == now[place]) ++place;
+    found.push_back(fmt::format("{} part {} of {}", name, place + 1, before.size()));
+    return;
+  }
+  found.push_back(fmt::format("{} {}, now {}", name, before.dump(), now.dump()));
 }
 
 }  // namespace
 
 void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Optimizer& optimizer,
-                     const Progress& progress) {
+                     const Progress& progress, const std::filesystem::path& keep_as) {
   formats::SafeTensorsWriter writer;
   formats::add_model(writer, *model.transformer, model.source, model.target, model.provenance);
   for (const optim::StateBlock& block : optimizer.state()) writer.add(block.name, block.values);
-  writer.metadata[kProgress] = to_json(progress, optimizer.steps()).dump();
-  writer.write(path);
+  writer.metadata[kProgress] = to_text(progress);
+  writer.metadata[kOptimizerSteps] = std::to_string(optimizer.steps());
+  writer.write(path, keep_as);
 }
 
-Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Optimizer& optimizer) {
+Checkpoint read_checkpoint(const std::filesystem::path& path) {
   const formats::SafeTensorsFile file(path);
-  formats::Model saved = formats::read_model(file, path.string());
+  file.verify();
+  formats::Model model = formats::read_model(file, path.string());
   return base::within(path.string(), [&] {
-    check_kind(
-        nn::to_json(saved.transformer->config()) == nn::to_json(model.transformer->config()), ErrorKind::bad_model,
-        "it was made with another model configuration ({}); give the same one, or another directory",
-        differences(nn::to_json(saved.transformer->config()).dump(), nn::to_json(model.transformer->config()).dump()));
-    check_kind(saved.source.serialized() == model.source.serialized() &&
-                   saved.target.serialized() == model.target.serialized(),
-               ErrorKind::bad_model, "it was made with another tokenizer; give the same one, or another directory");
-    const auto found = file.metadata().find(kProgress);
-    check_kind(found != file.metadata().end(), ErrorKind::bad_model, "a model, but no checkpoint of a run");
-    const std::vector<tensor::Tensor> state = optimizer_state(file, optimizer);
-    try {
-      const json progress = json::parse(found->second);
-      const Progress restored = progress_from(progress);
-      optimizer.set_steps(progress.at("optimizer_steps").get<std::int64_t>());
-      for (std::size_t i = 0; i < state.size(); ++i) optimizer.state()[i].values.assign(state[i]);
-      model.transformer->parameters().flat().assign(saved.transformer->parameters().flat());
-      model.provenance = saved.provenance;
-      return restored;
-    } catch (const json::exception& error) {
-      base::fail(ErrorKind::bad_model, "its progress is damaged: {}", error.what());
-    }
+    check_kind(file.metadata().contains(kProgress) && file.metadata().contains(kOptimizerSteps), ErrorKind::bad_model,
+               "a model, but no checkpoint of a run");
+    std::map<std::string, tensor::Tensor> state = optimizer_state(file, model);
+    return Checkpoint{std::move(model), std::move(state), std::stoll(file.metadata().at(kOptimizerSteps)),
+                      progress_from_text(file.metadata().at(kProgress))};
   });
 }
 
-std::string differences(const std::string& before, const std::string& now) {
-  const json old_object = json::parse(before, nullptr, false);
-  std::vector<std::string> found;
-  const json new_object = json::parse(now);
-  for (const auto& [key, value] : new_object.items()) {
-    const json old_value = old_object.is_object() ? old_object.value(key, json()) : json();
-    if (old_value != value) found.push_back(fmt::format("{} {}, now {}", key, old_value.dump(), value.dump()));
+void restore(const Checkpoint& checkpoint, formats::Model& model, optim::Optimizer& optimizer) {
+  const json before = nn::to_json(checkpoint.model.transformer->config());
+  const json now = nn::to_json(model.transformer->config());
+  check_kind(before == now, ErrorKind::bad_model,
+             "it was made with another model configuration ({}); give the same one, or another directory",
+             differences(before.dump(), now.dump()));
+  check_same_tokenizer("source", checkpoint.model.source, model.source);
+  check_same_tokenizer("target", checkpoint.model.target, model.target);
+  for (const optim::StateBlock& block : optimizer.state()) {
+    const auto found = checkpoint.state.find(block.name);
+    check_kind(found != checkpoint.state.end() && found->second.shape() == block.values.shape(), ErrorKind::bad_model,
+               "it has no {} of {}: it was made with another optimizer; give the same one, or another directory",
+               block.name, block.values.shape());
+    block.values.assign(found->second);
   }
+  optimizer.set_steps(checkpoint.optimizer_steps);
+  model.transformer->parameters().flat().assign(checkpoint.model.transformer->parameters().flat());
+  model.provenance = checkpoint.model.provenance;
+}
+
+Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Optimizer& optimizer) {
+  const Checkpoint checkpoint = read_checkpoint(path);
+  base::within(path.string(), [&] { restore(checkpoint, model, optimizer); });
+  return checkpoint.progress;
+}
+
+std::string to_text(const Progress& progress) { return to_json(progress).dump(); }
+
+Progress progress_from_text(const std::string& text) {
+  try {
+    return progress_from(json::parse(text));
+  } catch (const json::exception& error) {
+    base::fail(ErrorKind::bad_model, "its progress is damaged: {}", error.what());
+  }
+}
+
+std::string differences(const std::string& before, const std::string& now) {
+  std::vector<std::string> found;
+  find_differences("", json::parse(before, nullptr, false), json::parse(now), found);
   return fmt::format("{}", fmt::join(found, "; "));
 }
 

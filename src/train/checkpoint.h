@@ -1,8 +1,9 @@
 #pragma once
-// Everything that a run needs to go on as if it had never stopped, in one file.
+// Everything that a run needs to go on as if it had never stopped, in one file with a checksum.
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,20 +37,43 @@ struct Progress {
   double best_chrf = 0;
   std::int64_t stalled = 0;             // validations since the last that was the best
   std::int64_t metrics_bytes = 0;       // length of metrics.jsonl
-  std::vector<std::int64_t> snapshots;  // steps of the snapshot files
-  std::uint64_t data = 0;               // fingerprint of the training data
-  std::string options;                  // what must not change in a run, as text
+  std::int64_t skipped = 0;             // steps whose loss or gradient was not finite
+  std::int64_t skipped_in_row = 0;      // the last so many of them
+  std::vector<std::int64_t> snapshots;  // steps of the snapshot files whose mean is tried
+  std::vector<std::int64_t> surplus;    // steps of those that may go once this checkpoint is written
+  std::string data;                     // what the texts are, as JSON
+  std::string options;                  // what must not change in a run, as JSON
 };
 
-// Writes weights, moments and progress in one step. Throws system; then the file before is intact.
-void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Optimizer& optimizer,
-                     const Progress& progress);
+// What a checkpoint file holds.
+struct Checkpoint {
+  formats::Model model;
+  std::map<std::string, tensor::Tensor> state;  // of the optimiser, by block
+  std::int64_t optimizer_steps = 0;
+  Progress progress;
+};
 
-// Restores what save_checkpoint wrote into a model and an optimiser of the same configuration. Throws bad_model when
-// the file is damaged or of another configuration.
+// Writes weights, moments and progress in one step; with `keep_as` the file that it replaces stays under that name.
+// Throws system; then the file before is intact.
+void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Optimizer& optimizer,
+                     const Progress& progress, const std::filesystem::path& keep_as = {});
+
+// Reads what save_checkpoint wrote. Throws not_found, system, or bad_model saying what is damaged.
+Checkpoint read_checkpoint(const std::filesystem::path& path);
+
+// Puts it into a model and an optimiser. Throws bad_model, naming the difference, when they are of another
+// configuration or have other tokenizers.
+void restore(const Checkpoint& checkpoint, formats::Model& model, optim::Optimizer& optimizer);
+
+// read_checkpoint and restore.
 Progress load_checkpoint(const std::filesystem::path& path, formats::Model& model, optim::Optimizer& optimizer);
 
-// "learning-rate 0.001, now 0.002; seed 1, now 9": where two JSON objects, given as text, differ.
+// Progress as text, and back; throws bad_model for text that is none.
+std::string to_text(const Progress& progress);
+Progress progress_from_text(const std::string& text);
+
+// "learning-rate 0.001, now 0.002; seed 1, now 9": where two JSON objects, given as text, differ. Objects in them are
+// compared field by field; of lists the first place is named.
 std::string differences(const std::string& before, const std::string& now);
 
 }  // namespace zhuyi::train

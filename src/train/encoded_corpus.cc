@@ -37,6 +37,7 @@ EncodedCorpus::EncodedCorpus(std::span<const data::SentencePair> pairs, const te
     offsets_.push_back(static_cast<std::int64_t>(ids_.size()));
     lengths_.push_back(length);
     index_.push_back(static_cast<std::int64_t>(i));
+    lines_.push_back(pairs[i].line);
     target_tokens_ += length.target;
     ids_.insert(ids_.end(), encoded[i].source.begin(), encoded[i].source.end());
     ids_.insert(ids_.end(), encoded[i].target.begin(), encoded[i].target.end());
@@ -63,9 +64,15 @@ nn::Batch EncodedCorpus::batch(std::span<const std::int64_t> pairs) const {
   return batch;
 }
 
-std::uint64_t EncodedCorpus::fingerprint() const {
-  std::uint64_t hash = 0xcbf29ce484222325u ^ lengths_.size();
-  for (const std::int32_t id : ids_) hash = (hash ^ static_cast<std::uint32_t>(id)) * 0x100000001b3u;
+std::uint64_t EncodedCorpus::fingerprint(std::int64_t begin, std::int64_t end) const {
+  std::uint64_t hash = 0xcbf29ce484222325u ^ static_cast<std::uint64_t>(end - begin);
+  const auto add = [&](std::span<const std::int32_t> ids) {
+    for (const std::int32_t id : ids) hash = (hash ^ static_cast<std::uint32_t>(id)) * 0x100000001b3u;
+  };
+  for (std::int64_t pair = begin; pair < end; ++pair) {
+    add(source(pair));
+    add(target(pair));
+  }
   return hash;
 }
 

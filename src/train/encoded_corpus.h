@@ -21,6 +21,7 @@ class EncodedCorpus {
 
   std::int64_t size() const { return static_cast<std::int64_t>(lengths_.size()); }
   std::int64_t left_out() const { return left_out_; }
+  std::int64_t source_tokens() const { return static_cast<std::int64_t>(ids_.size()) - target_tokens_; }
   std::int64_t target_tokens() const { return target_tokens_; }
   std::span<const data::PairLength> lengths() const { return lengths_; }
   std::span<const std::int32_t> source(std::int64_t pair) const;
@@ -28,16 +29,22 @@ class EncodedCorpus {
   // Which pair of the input the i-th one is.
   std::int64_t index(std::int64_t pair) const { return index_[static_cast<std::size_t>(pair)]; }
 
+  // In which line of its file the i-th pair stood, from 1; 0 where that has no meaning.
+  std::int64_t line(std::int64_t pair) const { return lines_[static_cast<std::size_t>(pair)]; }
+
   nn::Batch batch(std::span<const std::int64_t> pairs) const;
 
-  // A number that changes when any id does (FNV-1a), to tell whether a run continues on the same data.
-  std::uint64_t fingerprint() const;
+  // A number that changes when any id does (FNV-1a), to tell whether a run continues on the same data. With a range: of
+  // the pairs from `begin` to before `end`.
+  std::uint64_t fingerprint() const { return fingerprint(0, size()); }
+  std::uint64_t fingerprint(std::int64_t begin, std::int64_t end) const;
 
  private:
   std::vector<std::int32_t> ids_;      // source of pair 0, target of pair 0, source of pair 1, ...
   std::vector<std::int64_t> offsets_;  // where each pair begins
   std::vector<data::PairLength> lengths_;
   std::vector<std::int64_t> index_;
+  std::vector<std::int64_t> lines_;
   std::int64_t left_out_ = 0;
   std::int64_t target_tokens_ = 0;
 };

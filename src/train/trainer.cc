@@ -1,17 +1,20 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "kernels/vector.h"
 #include "optim/average.h"
 #include "optim/moving_average.h"
 #include "train/checkpoint.h"
+#include "train/memory.h"
+#include "train/run_directory.h"
+#include "train/shared_state.h"
+#include "train/step_gradient.h"
 
 namespace zhuyi::train {
 namespace {
@@ -23,78 +26,64 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// What must be the same when a run continues, as text.
-std::string fixed_options(const TrainOptions& o) {
-  json out;
-  out["batch-tokens"] = o.batches.tokens;
-  out["pool"] = o.batches.pool;
-  out["accumulate"] = o.accumulate;
-  out["optimizer"] = optim::name_of(o.optimizer.kind);
-  out["beta1"] = o.optimizer.adam.beta1;
-  out["beta2"] = o.optimizer.adam.beta2;
-  out["epsilon"] = o.optimizer.adam.epsilon;
-  out["weight-decay"] = o.optimizer.adam.decay;
-  out["muon-momentum"] = o.optimizer.muon.momentum;
-  out["ema"] = o.optimizer.average;
-  out["schedule"] = optim::name_of(o.schedule.kind);
-  out["learning-rate"] = o.schedule.peak;
-  out["warmup"] = o.schedule.warmup;
-  out["cooldown"] = o.schedule.cooldown;
-  out["clip"] = o.clip;
-  out["seed"] = o.seed;
-  return out.dump();
-}
-
 // One run: the state of train(), and its parts as functions.
 class Training {
  public:
   Training(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator, const TrainOptions& options,
-           Observer& observer)
+           Observer& observer, Communicator& processes)
       : model_(model),
         corpus_(corpus),
         validator_(validator),
         options_(options),
         observer_(observer),
+        processes_(processes),
+        directory_(options.directory, options.keep, options.keep_every),
         optimizer_(optim::make_optimizer(model.transformer->parameters(), options.optimizer)),
         gradients_(model.transformer->parameters()) {
-    progress_.data = corpus.fingerprint();
+    progress_.data = description(corpus, validator);
     progress_.options = fixed_options(options);
   }
 
   TrainResult run();
 
  private:
-  std::filesystem::path file(const std::string& name) const { return options_.directory / name; }
-  std::filesystem::path snapshot_file(std::int64_t step) const {
-    return file(fmt::format("snapshot-{}.safetensors", step));
-  }
-
+  bool first() const { return processes_.rank() == 0; }
   void resume();
-  void cut_metrics();
-  double done() const;
+  void stop();
+  struct Wishes {
+    bool stop = false;  // one of the processes is asked to
+    bool over = false;  // nothing has got better for too long
+  };
+  Wishes share_wishes();
   bool out_of_patience() const { return options_.patience > 0 && progress_.stalled >= options_.patience; }
+  double done() const;
+  std::vector<std::vector<std::int64_t>> next_batches();
   void step();
-  double add_gradients(std::int64_t part, Window& sums);
+  void skip(const std::vector<std::vector<std::int64_t>>& batches, const StepLoss& loss);
   void report();
   StepReport where() const;
   bool validation_due() const;
+  void keep_snapshot() const;
   Validation judge();
   void validate();
-  void snapshot();
   void check_weights() const;
   void save();
+  void finish();
   void try_average();
   void write_model(const Validation& validation);
-  void write_metrics(const json& line);
 
   formats::Model& model_;
   const EncodedCorpus& corpus_;
   const Validator& validator_;
   const TrainOptions& options_;
   Observer& observer_;
+  Communicator& processes_;
+  RunDirectory directory_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   autograd::Gradients gradients_;
+  std::int64_t pass_bytes_ = 0;
   Progress progress_;
+  std::int64_t saved_step_ = 0;                  // of the last checkpoint
   std::vector<std::vector<std::int64_t>> plan_;  // of the current epoch
   Validation best_;
   StepReport last_;
@@ -103,53 +92,68 @@ class Training {
 
 TrainResult Training::run() {
   check_kind(corpus_.size() > 0, ErrorKind::bad_file, "training: no pairs to train on");
-  resume();
+  pass_bytes_ = pass_limit(options_.memory, model_.transformer->config(), corpus_);
+  if (first()) resume();
+  share_state(processes_, model_.transformer->parameters(), *optimizer_, progress_);
   plan_ = plan_epoch(corpus_.lengths(), options_.batches, progress_.epoch);
-  observer_.started(where());
-  while (done() < 1 && !out_of_patience()) {
-    if (observer_.stop_requested()) {
-      save();
-      const optim::AverageInPlace place(*optimizer_, model_.transformer->parameters());
-      if (progress_.best_nll == 0) formats::save_model(file("model.safetensors"), model_);
+  if (first()) observer_.started(where());
+  for (;;) {
+    const Wishes wishes = share_wishes();
+    if (done() >= 1 || wishes.over) break;
+    if (wishes.stop) {
+      if (first()) stop();
       return {true, false, progress_.step, best_};
     }
     step();
+    if (!first()) continue;
     if (progress_.step % options_.report_steps == 0) report();
+    keep_snapshot();
     if (validation_due()) validate();
   }
-  if (progress_.averaged_step != progress_.step) {
-    if (progress_.validated_step != progress_.step) validate();
-    try_average();
-  }
+  if (first()) finish();
   return {false, done() < 1, progress_.step, best_};
 }
 
+// Process 0 takes up the run where its newest checkpoint left it.
 void Training::resume() {
-  if (!std::filesystem::exists(file("checkpoint.safetensors"))) return cut_metrics();
-  const Progress saved = load_checkpoint(file("checkpoint.safetensors"), model_, *optimizer_);
-  check_kind(saved.data == progress_.data, ErrorKind::bad_model,
-             "{} was made with other training data; give the same files, or another directory",
-             file("checkpoint.safetensors").string());
-  check_kind(saved.options == progress_.options, ErrorKind::bad_model,
-             "{} was made with other options ({}); give the same ones, or another directory",
-             file("checkpoint.safetensors").string(), differences(saved.options, progress_.options));
-  progress_ = saved;
-  cut_metrics();
-  best_.nll = progress_.best_nll;
-  best_.bleu = progress_.best_bleu;
-  best_.chrf = progress_.best_chrf;
+  const FoundCheckpoint found = newest_checkpoint(options_.directory);
+  if (found.checkpoint) {
+    const Progress& saved = found.checkpoint->progress;
+    base::within(found.path.string(), [&] {
+      restore(*found.checkpoint, model_, *optimizer_);
+      check_kind(saved.options == progress_.options, ErrorKind::bad_model,
+                 "it was made with other options ({}); give the same ones, or another directory",
+                 differences(saved.options, progress_.options));
+      check_kind(saved.data == progress_.data, ErrorKind::bad_model,
+                 "it was made with other texts ({}); give the same files, or another directory",
+                 differences(saved.data, progress_.data));
+    });
+    progress_ = saved;
+    saved_step_ = saved.step;
+    best_.nll = saved.best_nll;
+    best_.bleu = saved.best_bleu;
+    best_.chrf = saved.best_chrf;
+  }
+  if (!found.damage.empty()) observer_.recovered(found.damage);
+  directory_.begin(found, progress_);
+  // A model that is gone leaves nothing to be better than.
+  if (!std::filesystem::exists(directory_.model_file())) progress_.best_nll = 0;
 }
 
-// Takes off the lines of metrics that were written after the checkpoint: their steps are taken again.
-void Training::cut_metrics() {
-  const std::filesystem::path metrics = file("metrics.jsonl");
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(metrics, error);
-  const auto keep = error ? 0 : std::min(size, static_cast<std::uintmax_t>(progress_.metrics_bytes));
-  if (!error && size > keep) std::filesystem::resize_file(metrics, keep, error);
-  check_kind(!error || !std::filesystem::exists(metrics), ErrorKind::system, "cannot shorten {}: {}", metrics.string(),
-             error.message());
-  progress_.metrics_bytes = static_cast<std::int64_t>(keep);
+// What all of them do next; they take over the clock of process 0.
+Training::Wishes Training::share_wishes() {
+  std::array<double, 3> sums = {first() ? progress_.seconds : 0.0, observer_.stop_requested() ? 1.0 : 0.0,
+                                first() && out_of_patience() ? 1.0 : 0.0};
+  processes_.sum(std::span<double>(sums));
+  progress_.seconds = sums[0];
+  return {sums[1] > 0, sums[2] > 0};
+}
+
+// Leaves a state to continue from, and a model to use.
+void Training::stop() {
+  save();
+  const optim::AverageInPlace place(*optimizer_, model_.transformer->parameters());
+  if (progress_.best_nll == 0) formats::save_model(directory_.model_file(), model_);
 }
 
 // The share of the training that is done, by the limit that is nearest.
@@ -167,56 +171,65 @@ double Training::done() const {
   return share;
 }
 
-// Adds one batch's gradients; gives its loss.
-double Training::add_gradients(std::int64_t part, Window& sums) {
-  const nn::Batch batch = corpus_.batch(plan_[static_cast<std::size_t>(progress_.batch)]);
-  autograd::Tape tape(gradients_);
-  autograd::Run run(
-      tape, base::combine(options_.seed, static_cast<std::uint64_t>(progress_.step), static_cast<std::uint64_t>(part)));
-  run.precision = options_.precision;
-  const ops::Loss loss = model_.transformer->loss(batch, run);
-  tape.backward(loss.total);
-  const double total = loss.total.value().at(0, 0);
-  sums.loss += total;
-  sums.nll += loss.nll;
-  sums.target_tokens += batch.target.sentences.tokens();
-  if (++progress_.batch == static_cast<std::int64_t>(plan_.size())) {
+// The batches of the next step; less than --accumulate says where the last epoch ends within it.
+std::vector<std::vector<std::int64_t>> Training::next_batches() {
+  std::vector<std::vector<std::int64_t>> batches;
+  while (static_cast<std::int64_t>(batches.size()) < options_.accumulate && (batches.empty() || done() < 1)) {
+    batches.push_back(plan_[static_cast<std::size_t>(progress_.batch)]);
+    if (++progress_.batch < static_cast<std::int64_t>(plan_.size())) continue;
     progress_.batch = 0;
     ++progress_.epoch;
     plan_ = plan_epoch(corpus_.lengths(), options_.batches, progress_.epoch);
   }
-  return total;
+  return batches;
 }
 
 void Training::step() {
   const Clock::time_point start = Clock::now();
   const double share = done();
-  Window sums;
   gradients_.clear();
-  for (std::int64_t part = 0; part < options_.accumulate; ++part) {
-    if (part > 0 && done() >= 1) break;  // the last epoch ends within the step
-    const double loss = add_gradients(part, sums);
-    check_kind(std::isfinite(loss), ErrorKind::bad_model,
-               "training: the loss of step {} is {}; the last checkpoint is intact. Try a lower --learning-rate",
-               progress_.step + 1, loss);
-  }
+  const std::vector<std::vector<std::int64_t>> batches = next_batches();
+  const GradientSource source{*model_.transformer, corpus_,     processes_,
+                              options_.seed,       pass_bytes_, options_.gradient_bits, options_.precision};
+  const StepLoss loss = add_gradients(source, progress_.step, batches, gradients_);
   ++progress_.step;
-  const double scale = 1.0 / static_cast<double>(sums.target_tokens);
+  const double scale = 1.0 / static_cast<double>(loss.target_tokens);
   gradient_norm_ = optim::gradient_norm(gradients_, scale);
-  check_kind(
-      std::isfinite(gradient_norm_), ErrorKind::bad_model,
-      "training: the norm of the gradient of step {} is {}; the last checkpoint is intact. Try a lower --learning-rate",
-      progress_.step, gradient_norm_);
+  const bool finite = loss.not_finite.empty() && std::isfinite(gradient_norm_);
   last_.rate = options_.schedule.rate(progress_.step, share);
-  optimizer_->step(model_.transformer->parameters(), gradients_, last_.rate,
-                   scale * optim::clip_factor(gradient_norm_, options_.clip));
+  if (finite) {
+    optimizer_->step(model_.transformer->parameters(), gradients_, last_.rate,
+                     scale * optim::clip_factor(gradient_norm_, options_.clip));
+    progress_.skipped_in_row = 0;
+    progress_.target_tokens += loss.target_tokens;
+    progress_.window.loss += loss.loss;
+    progress_.window.nll += loss.nll;
+    progress_.window.target_tokens += loss.target_tokens;
+  }
   const double seconds = seconds_since(start);
   progress_.seconds += seconds;
-  progress_.target_tokens += sums.target_tokens;
-  progress_.window.loss += sums.loss;
-  progress_.window.nll += sums.nll;
-  progress_.window.target_tokens += sums.target_tokens;
   progress_.window.seconds += seconds;
+  if (!finite) skip(batches, loss);
+}
+
+// Says which lines stand in the batches that gave no finite loss (or gradient), and gives up after too many such steps.
+void Training::skip(const std::vector<std::vector<std::int64_t>>& batches, const StepLoss& loss) {
+  ++progress_.skipped;
+  ++progress_.skipped_in_row;
+  const std::vector<std::int64_t> lines = lines_in_doubt(corpus_, batches, loss);
+  if (first()) {
+    directory_.append_metrics({{"step", progress_.step}, {"skipped", progress_.skipped}, {"lines", lines}}, progress_);
+    observer_.skipped(where(), lines, progress_.skipped);
+  }
+  if (progress_.skipped_in_row < options_.max_skipped) return;
+  if (!first()) share_wishes();  // waits; process 0 says why and ends all
+  base::fail(ErrorKind::bad_model,
+             "training: the {} of step {} is not finite, the {} in a row that had to be left out (--max-skipped); its "
+             "batch holds the lines {} of the training text. The last checkpoint, of step {}, is intact. Try a lower "
+             "--learning-rate or a longer --warmup in another directory; --from starts there with a model of this run",
+             loss.not_finite.empty() ? "gradient" : "loss", progress_.step,
+             progress_.skipped_in_row == 1 ? "first" : fmt::format("{}th", progress_.skipped_in_row),
+             ranges_text(lines), saved_step_);
 }
 
 StepReport Training::where() const {
@@ -232,6 +245,7 @@ StepReport Training::where() const {
 
 void Training::report() {
   const Window& window = progress_.window;
+  if (window.target_tokens == 0) return;  // all steps of the window were left out
   const auto tokens = static_cast<double>(window.target_tokens);
   last_.loss = window.loss / tokens;
   last_.nll = window.nll / tokens;
@@ -239,21 +253,29 @@ void Training::report() {
   last_.tokens_per_second = tokens / window.seconds;
   progress_.window = {};
   const StepReport now = where();
-  write_metrics({{"step", now.step},
-                 {"epoch", now.epoch},
-                 {"loss", now.loss},
-                 {"nll", now.nll},
-                 {"learning_rate", now.rate},
-                 {"gradient_norm", now.gradient_norm},
-                 {"target_tokens", now.target_tokens},
-                 {"target_tokens_per_second", now.tokens_per_second},
-                 {"seconds", now.seconds}});
+  directory_.append_metrics({{"step", now.step},
+                             {"epoch", now.epoch},
+                             {"loss", now.loss},
+                             {"nll", now.nll},
+                             {"learning_rate", now.rate},
+                             {"gradient_norm", now.gradient_norm},
+                             {"target_tokens", now.target_tokens},
+                             {"target_tokens_per_second", now.tokens_per_second},
+                             {"seconds", now.seconds}},
+                            progress_);
   observer_.stepped(now);
 }
 
 bool Training::validation_due() const {
   if (options_.validate_steps > 0) return progress_.step % options_.validate_steps == 0;
   return progress_.seconds - progress_.validated_seconds >= options_.validate_minutes * 60;
+}
+
+// A snapshot when the turn of this step has come.
+void Training::keep_snapshot() const {
+  if (options_.keep_every == 0 || progress_.step % options_.keep_every != 0) return;
+  const optim::AverageInPlace place(*optimizer_, model_.transformer->parameters());
+  formats::save_model(directory_.snapshot_file(progress_.step), model_);
 }
 
 // Validates the weights that would be kept, the moving average where there is one, and keeps them if they are the best.
@@ -264,7 +286,7 @@ Validation Training::judge() {
   const bool best = progress_.best_nll == 0 || better(options_.metric, validation, best_);
   progress_.stalled = best ? 0 : progress_.stalled + 1;
   if (best) write_model(validation);
-  snapshot();
+  directory_.add_snapshot(model_, progress_);
   return validation;
 }
 
@@ -278,27 +300,16 @@ void Training::validate() {
   progress_.seconds += validation.seconds;
   progress_.validated_seconds = progress_.seconds;
   progress_.validated_step = progress_.step;
-  write_metrics({{"step", progress_.step},
-                 {"valid_nll", validation.nll},
-                 {"bleu", validation.bleu},
-                 {"chrf", validation.chrf},
-                 {"translated", validation.translated},
-                 {"target_tokens", progress_.target_tokens},
-                 {"seconds", progress_.seconds}});
+  directory_.append_metrics({{"step", progress_.step},
+                             {"valid_nll", validation.nll},
+                             {"bleu", validation.bleu},
+                             {"chrf", validation.chrf},
+                             {"translated", validation.translated},
+                             {"target_tokens", progress_.target_tokens},
+                             {"seconds", progress_.seconds}},
+                            progress_);
   save();
   observer_.validated(where(), validation, progress_.stalled == 0);
-}
-
-// Keeps the weights of this step, and those of the last few.
-void Training::snapshot() {
-  if (options_.keep <= 0) return;
-  formats::save_model(snapshot_file(progress_.step), model_);
-  progress_.snapshots.push_back(progress_.step);
-  while (static_cast<std::int64_t>(progress_.snapshots.size()) > options_.keep) {
-    std::error_code ignored;  // a file that is gone already needs no removal
-    std::filesystem::remove(snapshot_file(progress_.snapshots.front()), ignored);
-    progress_.snapshots.erase(progress_.snapshots.begin());
-  }
 }
 
 // Weights that are no numbers are never written: no checkpoint or model with them could be read again.
@@ -312,7 +323,15 @@ void Training::check_weights() const {
 
 void Training::save() {
   check_weights();
-  save_checkpoint(file("checkpoint.safetensors"), model_, *optimizer_, progress_);
+  directory_.save(model_, *optimizer_, progress_);
+  saved_step_ = progress_.step;
+}
+
+// The last validation, and the mean of the last snapshots, unless they have been.
+void Training::finish() {
+  if (progress_.averaged_step == progress_.step) return;
+  if (progress_.validated_step != progress_.step) validate();
+  try_average();
 }
 
 void Training::write_model(const Validation& validation) {
@@ -324,7 +343,7 @@ void Training::write_model(const Validation& validation) {
   model_.provenance["target-tokens"] = std::to_string(progress_.target_tokens);
   model_.provenance["validation-nll"] = fmt::format("{:.4f}", validation.nll);
   model_.provenance["validation-bleu"] = fmt::format("{:.1f}", validation.bleu);
-  formats::save_model(file("model.safetensors"), model_);
+  formats::save_model(directory_.model_file(), model_);
 }
 
 // The mean of the last snapshots takes the place of the best model when it is better (paper 6.1).
@@ -333,8 +352,8 @@ void Training::try_average() {
   if (progress_.snapshots.size() < 2) return;
   std::vector<tensor::Tensor> blocks;
   for (const std::int64_t step : progress_.snapshots) {
-    if (!std::filesystem::exists(snapshot_file(step))) continue;
-    blocks.push_back(formats::load_model(snapshot_file(step)).transformer->parameters().flat());
+    if (!std::filesystem::exists(directory_.snapshot_file(step))) continue;
+    blocks.push_back(formats::load_model(directory_.snapshot_file(step)).transformer->parameters().flat());
   }
   if (blocks.size() < 2) return;
   const tensor::Tensor& weights = model_.transformer->parameters().flat();
@@ -346,68 +365,33 @@ void Training::try_average() {
     model_.provenance["averaged-snapshots"] = std::to_string(blocks.size());
     write_model(validation);
   }
-  write_metrics({{"step", progress_.step},
-                 {"averaged_snapshots", blocks.size()},
-                 {"valid_nll", validation.nll},
-                 {"bleu", validation.bleu},
-                 {"chrf", validation.chrf}});
+  directory_.append_metrics({{"step", progress_.step},
+                             {"averaged_snapshots", blocks.size()},
+                             {"valid_nll", validation.nll},
+                             {"bleu", validation.bleu},
+                             {"chrf", validation.chrf}},
+                            progress_);
   weights.assign(last);
   model_.provenance.erase("averaged-snapshots");
   save();
   observer_.averaged(static_cast<std::int64_t>(blocks.size()), validation, best);
 }
 
-void Training::write_metrics(const json& line) {
-  const std::string text = line.dump() + "\n";
-  base::append_file(file("metrics.jsonl"), text);
-  progress_.metrics_bytes += static_cast<std::int64_t>(text.size());
-}
-
 }  // namespace
 
-void validate(const TrainOptions& o) {
-  const auto check_at_least = [](const char* name, auto value, auto least) {
-    base::check(std::isfinite(static_cast<double>(value)) && value >= least, "{} is {}, expected {} or more", name,
-                value, least);
-  };
-  const auto check_share = [](const char* name, double value) {
-    base::check(value >= 0 && value <= 1, "{} is {}, expected 0 to 1", name, value);
-  };
-  check_at_least("minutes", o.budget.minutes, 0.0);
-  check_at_least("steps", o.budget.steps, std::int64_t{0});
-  check_at_least("epochs", o.budget.epochs, std::int64_t{0});
-  base::check(o.budget.minutes > 0 || o.budget.steps > 0 || o.budget.epochs > 0,
-              "training: no end is set; give minutes, steps or epochs");
-  check_at_least("batch-tokens", o.batches.tokens, std::int64_t{1});
-  check_at_least("pool", o.batches.pool, std::int64_t{1});
-  check_at_least("accumulate", o.accumulate, std::int64_t{1});
-  check_at_least("learning-rate", o.schedule.peak, 0.0);
-  check_at_least("warmup", o.schedule.warmup, std::int64_t{1});
-  check_share("cooldown", o.schedule.cooldown);
-  check_at_least("clip", o.clip, 0.0);
-  const optim::AdamOptions& adam = o.optimizer.adam;
-  const double momentum = o.optimizer.muon.momentum;
-  base::check(adam.beta1 >= 0 && adam.beta1 < 1 && adam.beta2 >= 0 && adam.beta2 < 1,
-              "beta1 is {} and beta2 {}, expected at least 0 and less than 1", adam.beta1, adam.beta2);
-  check_at_least("epsilon", adam.epsilon, 0.0);
-  check_at_least("weight-decay", adam.decay, 0.0);
-  base::check(momentum >= 0 && momentum < 1, "muon-momentum is {}, expected at least 0 and less than 1", momentum);
-  check_at_least("validate-minutes", o.validate_minutes, 0.0);
-  check_at_least("validate-steps", o.validate_steps, std::int64_t{0});
-  check_at_least("patience", o.patience, std::int64_t{0});
-  base::check(o.optimizer.average >= 0 && o.optimizer.average < 1, "ema is {}, expected at least 0 and less than 1",
-              o.optimizer.average);
-  check_at_least("keep", o.keep, std::int64_t{0});
-  check_at_least("report-steps", o.report_steps, std::int64_t{1});
-}
-
 TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
-                  const TrainOptions& options, Observer& observer) {
+                  const TrainOptions& options, Observer& observer, Communicator& processes) {
   validate(options);
   base::check(options.metric == Metric::nll || validator.translated() > 0,
               "metric is {}, but no sentences are translated for it; set validate-translations",
               name_of(options.metric));
-  return Training(model, corpus, validator, options, observer).run();
+  return Training(model, corpus, validator, options, observer, processes).run();
+}
+
+TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
+                  const TrainOptions& options, Observer& observer) {
+  OneProcess alone;
+  return train(model, corpus, validator, options, observer, alone);
 }
 
 }  // namespace zhuyi::train

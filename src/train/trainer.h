@@ -11,6 +11,7 @@
 #include "kernels/gemm.h"
 #include "optim/optimizers.h"
 #include "optim/schedule.h"
+#include "train/communicator.h"
 #include "train/encoded_corpus.h"
 #include "train/metric.h"
 #include "train/validator.h"
@@ -39,7 +40,12 @@ struct TrainOptions {
   Metric metric = Metric::nll;      // says which model is the best
   std::int64_t patience = 0;        // validations in a row without a better model that end the run; 0: none do
   std::int64_t keep = 4;            // snapshots kept, whose mean is tried at the end
+  std::int64_t keep_every = 0;      // steps between snapshots that stay; 0: none
   std::int64_t report_steps = 10;   // steps between lines of metrics
+  std::int64_t max_skipped = 10;    // steps in a row without a finite loss and gradient that end the run
+  std::int64_t memory = 0;          // bytes that the process should stay within; larger batches are split. 0: no limit
+  int gradient_bits = 32;           // of a gradient on its way between processes: 32, or 16 for bfloat16
+  std::string from;                 // the model whose weights the run started with; "": none
 };
 
 // The last steps.
@@ -64,6 +70,12 @@ class Observer {
   // The run is accepted: options, data and checkpoint fit together. Step 0 for a new run. Nothing is written before.
   virtual void started(const StepReport& /*where*/) {}
   virtual void stepped(const StepReport& /*report*/) {}
+  // The newest checkpoint is damaged, as `message` says, and the one before is used. Comes before started().
+  virtual void recovered(const std::string& /*message*/) {}
+  // A step was left out: its loss or gradient is not finite. `lines` of the training text are in it; so many steps have
+  // been left out in all.
+  virtual void skipped(const StepReport& /*where*/, const std::vector<std::int64_t>& /*lines*/,
+                       std::int64_t /*skipped*/) {}
   virtual void validated(const StepReport& /*where*/, const Validation& /*result*/, bool /*best*/) {}
   virtual void averaged(std::int64_t /*snapshots*/, const Validation& /*result*/, bool /*best*/) {}
   virtual bool stop_requested() { return false; }
@@ -79,11 +91,23 @@ struct TrainResult {
 // Throws invalid_argument naming the option that cannot be: no limit set, or a number out of range.
 void validate(const TrainOptions& options);
 
-// Trains `model` in options.directory, which must exist; continues from the checkpoint there if there is one. With a
-// limit in steps or epochs a run that was stopped and continued gives bit for bit what an uninterrupted one gives (same
-// CPU, same number of threads). Leaves checkpoint.safetensors, snapshot-STEP.safetensors, metrics.jsonl and
+// What must be the same when a run continues, as JSON; and what the texts are.
+std::string fixed_options(const TrainOptions& options);
+std::string description(const EncodedCorpus& corpus, const Validator& validator);
+
+// Trains `model` in options.directory, which must exist and be locked (lock_run); continues from the checkpoint there
+// if there is one, or from the one before where it is damaged. With a limit in steps or epochs and validations by steps
+// a run that was stopped, or killed, and continued gives bit for bit what an uninterrupted one gives (same CPU, same
+// number of threads). Leaves checkpoint.safetensors and the one before, snapshot-STEP.safetensors, metrics.jsonl and
 // model.safetensors (the best by validation loss, the mean of the last snapshots tried too). Throws bad_model for a
-// checkpoint of other data or another configuration, system when the disk is full; then the last checkpoint is intact.
+// checkpoint of other data or another configuration and when max_skipped steps in a row were left out, system when the
+// disk is full; then the last checkpoint is intact.
+//
+// With several processes every one calls this with the same arguments; process 0 alone uses the directory and the
+// observer, and all give the same result. What a step computes does not depend on their number (see add_gradients), so
+// a run may continue with another.
+TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
+                  const TrainOptions& options, Observer& observer, Communicator& processes);
 TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
                   const TrainOptions& options, Observer& observer);
 

@@ -28,6 +28,7 @@ class Validator {
 
   std::int64_t size() const { return corpus_.size(); }
   std::int64_t translated() const { return std::min(translated_, corpus_.size()); }
+  const EncodedCorpus& corpus() const { return corpus_; }
   // Without `translate` only the loss is computed.
   Validation run(const formats::Model& model, bool translate) const;
 

@@ -179,7 +179,7 @@ TEST_F(TrainCommand, OtherOptionsForARunAreRefusedAndTheRunGoesOn) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--d-model", "32"}, "d-model 16, now 32"},
       {{"--learning-rate", "0.5"}, "learning-rate 0.001, now 0.5"},
-      {{"--train", valid_}, "other training data"},
+      {{"--train", valid_}, "other texts (training pairs 100, now 10"},
       {{"--vocabulary", "300"}, "--vocabulary"},
   };
   for (const auto& [options, message] : cases) {

@@ -3,18 +3,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "base/parallel.h"
+#include "base/random.h"
 #include "formats/safetensors.h"
 #include "optim/average.h"
 #include "temporary_folder.h"
 #include "train/checkpoint.h"
+#include "train/run_directory.h"
 #include "train/runs.h"
 
 namespace zhuyi::train {
@@ -77,6 +82,7 @@ class Checkpoint : public ::testing::Test {
   }
   std::filesystem::path file(const std::string& name) { return options_.directory / name; }
   std::filesystem::path checkpoint() { return file("checkpoint.safetensors"); }
+  std::filesystem::path previous() { return file("checkpoint.previous.safetensors"); }
 
   TemporaryFolder folder_;
   text::Tokenizer tokenizer_;
@@ -107,8 +113,11 @@ TEST_F(Checkpoint, GivesBackEverythingThatWasSaved) {
   progress.best_chrf = 1.0 / 13;
   progress.stalled = 3;
   progress.metrics_bytes = 1234;
+  progress.skipped = 6;
+  progress.skipped_in_row = 2;
   progress.snapshots = {5, 10};
-  progress.data = 0xfedcba9876543210u;
+  progress.surplus = {2};
+  progress.data = "{\"training\":7}";
   progress.options = "{\"seed\":1}";
   save_checkpoint(checkpoint(), model, adam, progress);
 
@@ -132,8 +141,11 @@ TEST_F(Checkpoint, GivesBackEverythingThatWasSaved) {
   EXPECT_EQ(found.best_chrf, 1.0 / 13);
   EXPECT_EQ(found.stalled, 3);
   EXPECT_EQ(found.metrics_bytes, 1234);
+  EXPECT_EQ(found.skipped, 6);
+  EXPECT_EQ(found.skipped_in_row, 2);
   EXPECT_EQ(found.snapshots, (std::vector<std::int64_t>{5, 10}));
-  EXPECT_EQ(found.data, 0xfedcba9876543210u);
+  EXPECT_EQ(found.surplus, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(found.data, "{\"training\":7}");
   EXPECT_EQ(found.options, "{\"seed\":1}");
   EXPECT_EQ(other.provenance.at("steps"), "12");
   EXPECT_EQ(other_adam.steps(), 1);
@@ -145,31 +157,101 @@ TEST_F(Checkpoint, GivesBackEverythingThatWasSaved) {
   EXPECT_NEAR(other_adam.moment2().at(0, 0), 0.00125, 1e-9);
 }
 
-TEST_F(Checkpoint, DamagedOnesAreRefusedByName) {
-  run(3);
-  const std::string good = base::read_file(checkpoint());
-  const std::string model = base::read_file(file("model.safetensors"));
-  const auto expect_refused = [&](const std::string& bytes) {
-    base::write_file(checkpoint(), bytes);
-    expect_error(ErrorKind::bad_model, {"checkpoint.safetensors"}, [&] { run(); });
-    EXPECT_TRUE(base::read_file(checkpoint()) == bytes);  // left for the user to look at
-    EXPECT_TRUE(base::read_file(file("model.safetensors")) == model);
-  };
-  expect_refused("");
-  expect_refused(std::string(good.size(), '\0'));
+// Bytes that a disk or a copy may have spoilt: cut off, zeros, one bit anywhere.
+std::vector<std::string> spoilt(const std::string& good) {
+  std::vector<std::string> all = {"", std::string(good.size(), '\0')};
   for (const std::size_t length :
        {std::size_t{1}, std::size_t{8}, std::size_t{200}, good.size() / 2, good.size() - 1}) {
-    SCOPED_TRACE(length);
-    expect_refused(good.substr(0, length));
+    all.push_back(good.substr(0, length));
   }
-  std::string spoilt = good;
-  const std::size_t at = spoilt.find("optimizer_steps");
-  ASSERT_NE(at, std::string::npos);
-  spoilt[at] = 'X';
-  expect_refused(spoilt);
-  expect_refused(model);  // a model, but no checkpoint
+  base::Random random(5);
+  for (int i = 0; i < 8; ++i) {
+    all.push_back(good);
+    char& byte = all.back()[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(good.size())))];
+    byte = static_cast<char>(byte ^ (1 << random.below(8)));
+  }
+  all.push_back(good);
+  const std::size_t at = good.find("\\\"step\\\":3");  // a number of the progress, in a file that else is whole
+  EXPECT_NE(at, std::string::npos);
+  all.back()[at + 9] = '4';
+  return all;
+}
+
+TEST_F(Checkpoint, DamagedOnesAreRefusedByName) {
+  run(3);
+  std::filesystem::remove(previous());
+  const std::string good = base::read_file(checkpoint());
+  const std::string model = base::read_file(file("model.safetensors"));
+  std::vector<std::string> cases = spoilt(good);
+  cases.push_back(model);  // a model, but no checkpoint
+  for (const std::string& bytes : cases) {
+    folder_.write("run/checkpoint.safetensors", bytes);
+    expect_error(ErrorKind::bad_model, {"checkpoint.safetensors", "no whole checkpoint before it"}, [&] { run(); });
+    EXPECT_TRUE(base::read_file(checkpoint()) == bytes);  // left for the user to look at
+    EXPECT_TRUE(base::read_file(file("model.safetensors")) == model);
+  }
   base::write_file(checkpoint(), good);
   EXPECT_EQ(run().steps, 6);
+}
+
+// The run is stopped after step 3, its last but one checkpoint being that of the validation after step 2.
+TEST_F(Checkpoint, ADamagedOneIsNamedAndTheOneBeforeItUsed) {
+  options_.keep = 2;
+  run();
+  const std::string expected = base::read_file(file("model.safetensors"));
+  const std::vector<nlohmann::json> metrics = metrics_of(file("metrics.jsonl"));
+  options_.directory = folder_ / "damaged";
+  std::filesystem::create_directories(options_.directory);
+  run(3);
+  const std::string good = base::read_file(checkpoint());
+  const std::string before = base::read_file(previous());
+  for (const std::string& bytes : spoilt(good)) {
+    folder_.write("damaged/checkpoint.safetensors", bytes);
+    folder_.write("damaged/checkpoint.previous.safetensors", before);
+    Listener listener;
+    formats::Model model = new_model(config_, tokenizer_);
+    train(model, EncodedCorpus(pairs_, tokenizer_, tokenizer_, 0), Validator(pairs_, tokenizer_, tokenizer_, 0),
+          options_, listener);
+    EXPECT_THAT(listener.damage, HasSubstr("checkpoint.safetensors"));
+    EXPECT_EQ(listener.start.step, 2);
+    EXPECT_TRUE(base::read_file(file("checkpoint.damaged.safetensors")) == bytes);
+    EXPECT_TRUE(base::read_file(file("model.safetensors")) == expected);
+    EXPECT_EQ(metrics_of(file("metrics.jsonl")), metrics);
+    EXPECT_NO_THROW(read_checkpoint(checkpoint()));
+    EXPECT_NO_THROW(read_checkpoint(previous()));
+  }
+  // A process killed between the two names of a replacement leaves the older file alone.
+  std::filesystem::remove(checkpoint());
+  folder_.write("damaged/checkpoint.previous.safetensors", before);
+  Listener listener;
+  formats::Model model = new_model(config_, tokenizer_);
+  train(model, EncodedCorpus(pairs_, tokenizer_, tokenizer_, 0), Validator(pairs_, tokenizer_, tokenizer_, 0), options_,
+        listener);
+  EXPECT_EQ(listener.damage, "");
+  EXPECT_EQ(listener.start.step, 2);
+  EXPECT_TRUE(base::read_file(file("model.safetensors")) == expected);
+  folder_.write("damaged/checkpoint.safetensors", good.substr(0, 100));
+  folder_.write("damaged/checkpoint.previous.safetensors", before.substr(0, 100));
+  expect_error(ErrorKind::bad_model, {"checkpoint.safetensors", "checkpoint.previous.safetensors"}, [&] { run(); });
+}
+
+TEST_F(Checkpoint, KeepsTheLastSnapshotsAndThoseOfEverySoManySteps) {
+  options_.budget.steps = 16;
+  options_.keep = 2;
+  options_.keep_every = 5;  // steps 5 and 15 are no validations, step 10 is one
+  const auto expect_kept = [&] {
+    for (std::int64_t step = 1; step <= 16; ++step) {
+      const bool kept = step % 5 == 0 || step == 14 || step == 16;
+      EXPECT_EQ(std::filesystem::exists(file(fmt::format("snapshot-{}.safetensors", step))), kept) << step;
+    }
+  };
+  run();
+  expect_kept();
+  options_.directory = folder_ / "parts";
+  std::filesystem::create_directories(options_.directory);
+  while (run(5).interrupted) {
+  }
+  expect_kept();
 }
 
 TEST_F(Checkpoint, MomentsThatAreNoNumbersAreRefused) {
@@ -179,6 +261,7 @@ TEST_F(Checkpoint, MomentsThatAreNoNumbersAreRefused) {
   const Progress progress = load_checkpoint(checkpoint(), model, adam);
   adam.moment2().data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
   save_checkpoint(checkpoint(), model, adam, progress);
+  std::filesystem::remove(previous());
   expect_error(ErrorKind::bad_model, {"checkpoint.safetensors", "moment"}, [&] { run(); });
 }
 
@@ -193,7 +276,7 @@ TEST_F(Checkpoint, ThatOfAnotherRunIsRefusedSayingWhatDiffers) {
 
   const text::Tokenizer other = letter_tokenizer(98);
   ASSERT_EQ(other.size(), tokenizer_.size());
-  expect_error(ErrorKind::bad_model, {"checkpoint.safetensors", "another tokenizer"},
+  expect_error(ErrorKind::bad_model, {"checkpoint.safetensors", "another tokenizer of the source (piece "},
                [&] { run(new_model(config_, other)); });
 
   const TrainOptions options = options_;
@@ -205,8 +288,12 @@ TEST_F(Checkpoint, ThatOfAnotherRunIsRefusedSayingWhatDiffers) {
   options_ = options;
 
   const std::vector<data::SentencePair> pairs = pairs_;
-  pairs_[7].target = pairs_[8].target;
-  expect_error(ErrorKind::bad_model, {"checkpoint.safetensors", "data"}, [&] { run(); });
+  std::swap(pairs_[27], pairs_[28]);  // 40 pairs in 16 parts
+  expect_error(ErrorKind::bad_model,
+               {"checkpoint.safetensors", "training text part 12 of 16; validation text part 12 of 16"},
+               [&] { run(); });
+  pairs_.pop_back();
+  expect_error(ErrorKind::bad_model, {"training pairs 40, now 39", "training target tokens "}, [&] { run(); });
   pairs_ = pairs;
 
   EXPECT_TRUE(base::read_file(checkpoint()) == before);
@@ -250,6 +337,77 @@ TEST_F(Checkpoint, AFullDiskLeavesTheOneBefore) {
   }
 }
 
+// While it lives, the process has the rights of nobody, if it had those of root.
+class AsNobody {
+ public:
+  AsNobody() : before_(geteuid()) {
+    if (before_ == 0 && seteuid(65534) != 0) throw std::runtime_error("cannot give up the rights of root");
+  }
+  ~AsNobody() {
+    if (geteuid() != before_ && seteuid(before_) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  uid_t before_;
+};
+
+TEST_F(Checkpoint, AReadOnlyDirectoryIsAnErrorAndLeavesEverything) {
+  run(3);
+  const std::string before = base::read_file(checkpoint());
+  const std::string metrics = base::read_file(file("metrics.jsonl"));
+  using std::filesystem::perms;
+  std::filesystem::permissions(folder_.path(), perms::owner_all | perms::others_exec);
+  std::filesystem::permissions(options_.directory, perms::owner_read | perms::owner_exec | perms::others_read |
+                                                       perms::others_exec | perms::group_read | perms::group_exec);
+  {
+    const AsNobody nobody;
+    expect_error(ErrorKind::system, {options_.directory.string()}, [&] { lock_run(options_.directory); });
+    expect_error(ErrorKind::system, {options_.directory.string()}, [&] { run(); });
+  }
+  EXPECT_TRUE(base::read_file(checkpoint()) == before);
+  EXPECT_EQ(base::read_file(file("metrics.jsonl")), metrics);
+  std::filesystem::permissions(options_.directory, perms::owner_all);
+  EXPECT_EQ(run().steps, 6);
+}
+
+TEST_F(Checkpoint, FilesThatAreGoneAreMadeAgainOrNamed) {
+  options_.keep = 2;
+  run();
+  const std::string model = base::read_file(file("model.safetensors"));
+  options_.directory = folder_ / "gone";
+  std::filesystem::create_directories(options_.directory);
+  run(5);
+  // The best model, a snapshot whose mean is tried, and the lines of metrics.
+  for (const char* name : {"model.safetensors", "snapshot-4.safetensors", "metrics.jsonl"}) {
+    EXPECT_TRUE(std::filesystem::remove(file(name))) << name;
+  }
+  EXPECT_EQ(run().steps, 6);
+  EXPECT_EQ(formats::load_model(file("model.safetensors")).provenance.at("steps"), "6");
+  EXPECT_EQ(metrics_of(file("metrics.jsonl")).size(), 2u);  // of step 6: its loss, its validation
+
+  // The whole directory, while the run is on.
+  class Remover : public Listener {
+   public:
+    explicit Remover(std::filesystem::path directory) : directory_(std::move(directory)) {}
+    void stepped(const StepReport& report) override {
+      if (report.step == 3) std::filesystem::remove_all(directory_);
+    }
+
+   private:
+    std::filesystem::path directory_;
+  };
+  options_.directory = folder_ / "removed";
+  std::filesystem::create_directories(options_.directory);
+  Remover remover(options_.directory);
+  formats::Model other = new_model(config_, tokenizer_);
+  expect_error(ErrorKind::system, {"metrics.jsonl"}, [&] {
+    train(other, EncodedCorpus(pairs_, tokenizer_, tokenizer_, 0), Validator(pairs_, tokenizer_, tokenizer_, 0),
+          options_, remover);
+  });
+}
+
 TEST_F(Checkpoint, APlaceThatCannotBeWrittenIsAnError) {
   options_.directory = folder_ / "missing";
   expect_error(ErrorKind::system, {"missing"}, [&] { run(); });
@@ -259,7 +417,7 @@ TEST_F(Checkpoint, APlaceThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(base::read_file(folder_ / "file"), "text");
 }
 
-TEST_F(Checkpoint, ALossThatIsNoNumberEndsTheRunAndKeepsTheLastOne) {
+TEST_F(Checkpoint, TooManyLossesInARowThatAreNoNumbersEndTheRunAndKeepTheLastOne) {
   run(3);
   const std::string before = base::read_file(checkpoint());
   formats::Model model = new_model(config_, tokenizer_);
@@ -270,8 +428,61 @@ TEST_F(Checkpoint, ALossThatIsNoNumberEndsTheRunAndKeepsTheLastOne) {
   const std::string exploded = base::read_file(checkpoint());
   EXPECT_TRUE(exploded != before);
   options_.validate_steps = 100;
-  expect_error(ErrorKind::bad_model, {"step 4", "last checkpoint is intact", "--learning-rate"}, [&] { run(); });
+  options_.budget.steps = 100;
+  options_.max_skipped = 4;
+  expect_error(ErrorKind::bad_model,
+               {"step 7", "4th in a row", "last checkpoint, of step 3, is intact", "--learning-rate"}, [&] { run(); });
   EXPECT_TRUE(base::read_file(checkpoint()) == exploded);
+}
+
+// One embedding, of a letter that stands in few sources, is so large that what is made of it overflows.
+TEST_F(Checkpoint, AStepWithoutAFiniteLossIsLeftOutAndItsLinesNamed) {
+  config_.tying = nn::Tying::none;
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    std::replace(pairs_[i].source.begin(), pairs_[i].source.end(), 'j', 'a');
+    std::replace(pairs_[i].target.begin(), pairs_[i].target.end(), 'j', 'a');
+    pairs_[i].line = static_cast<std::int64_t>(2 * i + 1);
+  }
+  const std::vector<data::SentencePair> valid = pairs_;
+  pairs_[6].source = "j";
+  pairs_[23].source = "b j";
+  options_.budget.steps = 20;
+  options_.validate_steps = 7;
+  formats::Model model = new_model(config_, tokenizer_);
+  const std::int32_t letter = tokenizer_.id("\xe2\x96\x81j");
+  ASSERT_GE(letter, 0);
+  for (const autograd::ParameterPtr& parameter : model.transformer->parameters().list()) {
+    if (parameter->name == "source_embedding") parameter->value.slice(letter, letter + 1).fill(3e38);
+  }
+  const EncodedCorpus corpus(pairs_, tokenizer_, tokenizer_, 0);
+  Listener listener;
+  train(model, corpus, Validator(valid, tokenizer_, tokenizer_, 0), options_, listener);
+  // Which steps those are, from the plan.
+  std::vector<std::vector<std::int64_t>> expected;
+  for (std::int64_t epoch = 0, step = 0; step < 20; ++epoch) {
+    for (const std::vector<std::int64_t>& batch : data::plan_epoch(corpus.lengths(), options_.batches, epoch)) {
+      if (step++ == 20) break;
+      std::vector<std::int64_t> lines;
+      bool bad = false;
+      for (const std::int64_t pair : batch) {
+        lines.push_back(2 * pair + 1);
+        bad = bad || pair == 6 || pair == 23;
+      }
+      std::sort(lines.begin(), lines.end());
+      if (bad) expected.push_back(lines);
+    }
+  }
+  ASSERT_GE(expected.size(), 2u);
+  EXPECT_EQ(listener.skipped_lines, expected);
+  std::size_t named = 0;
+  for (const nlohmann::json& line : metrics_of(file("metrics.jsonl"))) {
+    if (!line.contains("skipped")) continue;
+    EXPECT_EQ(line["lines"], nlohmann::json(expected.at(named)));
+    EXPECT_EQ(line["skipped"], ++named);
+  }
+  EXPECT_EQ(named, expected.size());
+  EXPECT_LT(listener.validations.back().nll, listener.validations.front().nll);
+  EXPECT_EQ(read_checkpoint(checkpoint()).progress.skipped, static_cast<std::int64_t>(expected.size()));
 }
 
 TEST_F(Checkpoint, AnAbsurdLearningRateNeverLeavesWhatCannotBeRead) {
@@ -319,6 +530,10 @@ TEST_F(Checkpoint, NumbersOutOfRangeAreNamed) {
   expect_named("clip", [](TrainOptions& o) { o.clip = -1; });
   expect_named("report-steps", [](TrainOptions& o) { o.report_steps = 0; });
   expect_named("keep", [](TrainOptions& o) { o.keep = -1; });
+  expect_named("keep-every", [](TrainOptions& o) { o.keep_every = -1; });
+  expect_named("max-skipped", [](TrainOptions& o) { o.max_skipped = 0; });
+  expect_named("memory", [](TrainOptions& o) { o.memory = -1; });
+  expect_named("gradient-bits", [](TrainOptions& o) { o.gradient_bits = 8; });
 }
 
 TEST_F(Checkpoint, TheMeanOfTheLastSnapshotsIsTriedAndTheBetterModelKept) {

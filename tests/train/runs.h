@@ -96,6 +96,10 @@ class Listener : public Observer {
     average = result;
     average_is_best = best;
   }
+  void recovered(const std::string& message) override { damage = message; }
+  void skipped(const StepReport& /*where*/, const std::vector<std::int64_t>& lines, std::int64_t /*skipped*/) override {
+    skipped_lines.push_back(lines);
+  }
   bool stop_requested() override { return left_-- == 0; }
 
   StepReport start;
@@ -105,6 +109,8 @@ class Listener : public Observer {
   std::int64_t averaged_snapshots = 0;
   Validation average;
   bool average_is_best = false;
+  std::string damage;
+  std::vector<std::vector<std::int64_t>> skipped_lines;
 
  private:
   std::int64_t left_;
