@@ -10,6 +10,7 @@ packages=(
   cmake ninja-build g++ pkg-config
   libfmt-dev libhwy-dev libicu-dev libsentencepiece-dev
   libcli11-dev libpugixml-dev libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev
+  libopenmpi-dev
 )
 test_packages=(libgmock-dev libgtest-dev clang-format)
 text_package=libreoffice-help-zh-cn
