@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
-#include "data/sentences.h"
+#include "infer/protected_text.h"
 #include "text/utf8.h"
 
 namespace zhuyi::infer {
@@ -62,9 +63,9 @@ struct Cut {
   bool inside_word = false;
 };
 
-std::optional<Cut> best_cut(std::string_view text) {
+std::optional<Cut> best_cut(std::string_view text, const text::SentenceSplitter& splitter) {
   std::vector<std::size_t> sentence_ends;
-  for (const std::string_view sentence : data::split_sentences(text)) {
+  for (const std::string_view sentence : splitter.split(text)) {
     sentence_ends.push_back(static_cast<std::size_t>(sentence.data() + sentence.size() - text.data()));
   }
   if (const auto place = central(sentence_ends, text.size())) return Cut{*place, false};
@@ -104,24 +105,59 @@ std::string_view without_spaces(std::string_view text, bool front) {
   return last == characters.rbegin() ? text : text.substr(0, std::prev(last)->begin);
 }
 
-void cut_into(std::string_view text, bool inside_word, const std::function<bool(std::string_view)>& fits,
-              std::vector<LinePart>& parts) {
-  if (text.empty()) return;
-  const std::optional<Cut> cut = fits(text) ? std::nullopt : best_cut(text);
-  if (!cut) {
-    parts.push_back({text, inside_word});
-    return;
+struct Cutter {
+  const std::function<bool(std::string_view)>& fits;
+  const text::SentenceSplitter& splitter;
+  std::vector<LinePart> parts = {};
+
+  void cut(std::string_view text, bool inside_word) {
+    if (text.empty()) return;
+    const std::optional<Cut> place = fits(text) ? std::nullopt : best_cut(text, splitter);
+    if (!place) {
+      parts.push_back({.text = std::string(text), .inside_word = inside_word});
+      return;
+    }
+    cut(without_spaces(text.substr(0, place->place), false), inside_word);
+    cut(without_spaces(text.substr(place->place), true), place->inside_word);
   }
-  cut_into(without_spaces(text.substr(0, cut->place), false), inside_word, fits, parts);
-  cut_into(without_spaces(text.substr(cut->place), true), cut->inside_word, fits, parts);
-}
+};
 
 }  // namespace
 
-std::vector<LinePart> cut_line(std::string_view line, const std::function<bool(std::string_view)>& fits) {
-  base::check(text::valid_utf8(line), "cut_line: the line is not well-formed UTF-8");
+std::vector<LinePart> split_line(std::string_view line, const text::SentenceSplitter& splitter) {
+  const std::vector<std::string_view> sentences = splitter.split(line);
+  if (sentences.size() <= 1) return {{.text = std::string(line)}};
   std::vector<LinePart> parts;
-  cut_into(line, false, fits, parts);
+  for (const std::string_view sentence : sentences) parts.push_back({.text = std::string(sentence)});
+  return parts;
+}
+
+std::vector<LinePart> cut_line(std::string_view line, const std::function<bool(std::string_view)>& fits,
+                               const text::SentenceSplitter& splitter) {
+  base::check(text::valid_utf8(line), "cut_line: the line is not well-formed UTF-8");
+  Cutter cutter{fits, splitter};
+  cutter.cut(line, false);
+  return std::move(cutter.parts);
+}
+
+std::vector<LinePart> cut_around_protected(std::string_view text) {
+  std::vector<LinePart> parts;
+  std::size_t place = 0;
+  const auto add = [&](std::size_t end, bool verbatim) {
+    const std::string_view whole = text.substr(place, end - place);
+    const std::string_view trimmed = without_spaces(without_spaces(whole, true), false);
+    const bool space_before = (place < text.size() && is_space(static_cast<unsigned char>(text[place]))) ||
+                              (place > 0 && is_space(static_cast<unsigned char>(text[place - 1])));
+    if (!trimmed.empty()) {
+      parts.push_back({.text = std::string(trimmed), .verbatim = verbatim, .spaced = space_before});
+    }
+    place = end;
+  };
+  for (const auto& [begin, end] : protected_spans(text)) {
+    add(begin, false);
+    add(end, true);
+  }
+  add(text.size(), false);
   return parts;
 }
 
@@ -129,16 +165,20 @@ std::string join_parts(const std::vector<LinePart>& parts, const std::vector<std
   base::check(parts.size() == translations.size(), "join_parts: {} parts, {} translations", parts.size(),
               translations.size());
   std::string line;
+  bool verbatim = false;  // the last part that is not empty
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string& next = translations[i];
     if (next.empty()) continue;
-    if (!line.empty() && !parts[i].inside_word) {
+    if (!line.empty() && (verbatim || parts[i].verbatim)) {
+      if (parts[i].spaced) line += ' ';
+    } else if (!line.empty() && !parts[i].inside_word) {
       const std::string_view tail = std::string_view(line).substr(line.size() - std::min<std::size_t>(line.size(), 4));
       const char32_t before = text::decode_utf8(tail).back();
       const char32_t after = text::decode_utf8(std::string_view(next).substr(0, 4)).front();
       if (!is_wide(before) && !is_wide(after)) line += ' ';
     }
     line += next;
+    verbatim = parts[i].verbatim;
   }
   return line;
 }

@@ -1,27 +1,38 @@
 #pragma once
-// Lines too long for the model, cut where a reader would pause.
+// Lines as parts that the model reads one by one: sentences, and what is too long cut where a reader would pause.
 
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "text/sentences.h"
+
 namespace zhuyi::infer {
 
-// One part of a line, without white space at a cut.
+// One part of a line, without white space at its ends unless it is the whole line.
 struct LinePart {
-  std::string_view text;
+  std::string text;
   bool inside_word = false;  // it goes on where the part before it ends, without a space or punctuation between
+  bool verbatim = false;     // stands in the translation as it is
+  bool spaced = false;       // there is a space before it; asked beside a verbatim part
 };
+
+// The sentences of `line`, one part each; a line of one sentence as it is.
+std::vector<LinePart> split_line(std::string_view line, const text::SentenceSplitter& splitter);
 
 // `line` (well-formed UTF-8) in parts for which `fits` holds, in order. Nothing but white space at the cuts is left
 // out. A part that does not fit is cut in two near its middle: at the end of a sentence, else after a comma or the like
 // or at a space, else between two characters, combining marks kept with theirs where possible. A part of one character
 // is never cut.
-std::vector<LinePart> cut_line(std::string_view line, const std::function<bool(std::string_view)>& fits);
+std::vector<LinePart> cut_line(std::string_view line, const std::function<bool(std::string_view)>& fits,
+                               const text::SentenceSplitter& splitter = text::SentenceSplitter());
+
+// `text` cut around its protected spans: these are verbatim, and what lies between is to be translated.
+std::vector<LinePart> cut_around_protected(std::string_view text);
 
 // The translations of the parts as one line: with a space between two parts, but without one inside a word, beside an
-// empty part, and beside Han, Kana or full-width characters.
+// empty part, and beside Han, Kana or full-width characters; beside a verbatim part, if there is one in the source.
 std::string join_parts(const std::vector<LinePart>& parts, const std::vector<std::string>& translations);
 
 }  // namespace zhuyi::infer

@@ -14,7 +14,8 @@ namespace {
 // sum = log(exp(sum) + share * exp(more)), element by element; the first call sets sum = log(share) + more.
 void add_probabilities(kernels::Matrix<float> sum, kernels::ConstMatrix<float> more, double share, bool first) {
   const auto log_share = static_cast<float>(std::log(share));
-  base::parallel_for(sum.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t grain = std::max<std::int64_t>(1, 65536 / sum.columns);
+  base::parallel_for(sum.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       float* a = sum.row(i);
       const float* b = more.row(i);

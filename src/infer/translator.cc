@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "infer/long_lines.h"
+#include "infer/line_parts.h"
 #include "text/normalize.h"
+#include "text/piece_model.h"
 #include "text/utf8.h"
 
 namespace zhuyi::infer {
@@ -13,13 +14,6 @@ namespace {
 
 constexpr std::int64_t kLongestScored = 4096;    // tokens of one side
 constexpr std::int64_t kLeastSourceTokens = 16;  // the longest encoding of one character fits
-
-// What the model reads for a line.
-struct Source {
-  std::string text;  // well-formed
-  std::vector<LinePart> parts;
-  std::vector<std::vector<std::int32_t>> tokens;  // of each part, ended by eos
-};
 
 std::vector<formats::Model> one(formats::Model model) {
   std::vector<formats::Model> models;
@@ -39,81 +33,60 @@ std::shared_ptr<const std::vector<formats::Model>> packed(std::vector<formats::M
   return std::make_shared<const std::vector<formats::Model>>(std::move(models));
 }
 
-// Positions that the model has, or a number out of reach.
-std::int64_t positions_of(const nn::Config& config) {
-  return config.positions == nn::Positions::learned ? config.max_positions : std::int64_t{1} << 40;
-}
-
 void check_options(const TranslateOptions& options) {
   base::check(options.max_source_tokens >= kLeastSourceTokens,
               "translate: max_source_tokens is {}, expected {} or more", options.max_source_tokens, kLeastSourceTokens);
-  base::check(options.search.n_best >= 1 && options.search.n_best <= options.search.beam_size,
-              "translate: n_best is {} with a beam of {}; expected 1 to the beam's size", options.search.n_best,
-              options.search.beam_size);
+  base::check(
+      options.search.n_best >= 1 && (options.search.sampling.on || options.search.n_best <= options.search.beam_size),
+      "translate: n_best is {} with a beam of {}; expected 1 to the beam's size", options.search.n_best,
+      options.search.beam_size);
 }
 
-Source read_line(const formats::Model& model, const std::string& line, std::int64_t max_tokens) {
-  Source source;
-  if (text::blank(line)) return source;
-  source.text = text::replace_invalid_utf8(line);
-  source.parts =
-      cut_line(source.text, [&](std::string_view part) { return std::ssize(model.source.encode(part)) <= max_tokens; });
-  for (const LinePart& part : source.parts) {
-    source.tokens.push_back(model.source.encode(part.text));
-    source.tokens.back().push_back(model.source.eos());
+// What each token adds to a text.
+std::shared_ptr<const std::vector<std::string>> token_texts(const text::Tokenizer& tokenizer) {
+  constexpr std::string_view kSpace = "\xE2\x96\x81";
+  auto texts = std::make_shared<std::vector<std::string>>();
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
+    const std::string& piece = tokenizer.piece(id);
+    std::string text;
+    if (const int byte = text::byte_value(piece); tokenizer.byte_fallback() && byte >= 0) {
+      text.push_back(static_cast<char>(byte));
+    } else if (id != tokenizer.bos() && id != tokenizer.eos() && id != tokenizer.pad()) {
+      for (std::size_t at = 0; at < piece.size();) {
+        const bool space = std::string_view(piece).substr(at).starts_with(kSpace);
+        text.push_back(space ? ' ' : piece[at]);
+        at += space ? kSpace.size() : 1;
+      }
+    }
+    texts->push_back(std::move(text));
   }
-  return source;
+  return texts;
 }
 
-// Alternative `rank` of a line from the hypotheses of its parts: of a part with fewer its last.
-Alternative alternative_of(const formats::Model& model, const Source& source,
-                           std::span<const std::vector<Hypothesis>> found, std::size_t rank,
-                           const SearchOptions& options) {
-  Alternative result;
-  std::vector<std::string> texts;
-  std::int64_t length = 0;
-  for (const std::vector<Hypothesis>& hypotheses : found) {
-    const Hypothesis& hypothesis = hypotheses[std::min(rank, hypotheses.size() - 1)];
-    texts.push_back(model.target.decode(hypothesis.tokens));
-    result.tokens.insert(result.tokens.end(), hypothesis.tokens.begin(), hypothesis.tokens.end());
-    result.log_probability += hypothesis.log_probability;
-    result.finished = result.finished && hypothesis.finished;
-    length += std::ssize(hypothesis.token_log_probabilities);
+// The parts of the lines that the model reads, for which `wanted` holds.
+template <class Wanted>
+std::vector<Part*> parts_of(std::vector<Line>& lines, const Wanted& wanted) {
+  std::vector<Part*> parts;
+  for (Line& line : lines) {
+    for (Part& part : line.parts) {
+      if (!part.line.verbatim && wanted(part)) parts.push_back(&part);
+    }
   }
-  result.text = join_parts(source.parts, texts);
-  if (length > 0) {
-    result.score = result.log_probability / length_penalty(options.length_penalty, options.alpha, length);
-  }
-  return result;
+  return parts;
 }
 
-Translation translation_of(const formats::Model& model, const Source& source,
-                           std::span<const std::vector<Hypothesis>> found, const SearchOptions& options) {
-  Translation result;
-  result.parts = std::ssize(source.parts);
-  std::size_t ranks = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    result.source_tokens += std::ssize(source.tokens[i]);
-    ranks = std::max(ranks, found[i].size());
+void find(std::span<const Member> members, std::span<Part* const> parts, const SearchOptions& search,
+          const TranslateOptions& options) {
+  std::vector<std::vector<std::int32_t>> sources;
+  std::vector<SentenceOptions> own;
+  for (const Part* part : parts) {
+    sources.push_back(part->tokens);
+    own.push_back(part->own);
   }
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    result.alternatives.push_back(alternative_of(model, source, found, rank, options));
-  }
-  // Of one part they are in order already; sums over parts may not be.
-  std::stable_sort(result.alternatives.begin(), result.alternatives.end(),
-                   [](const Alternative& a, const Alternative& b) {
-                     return a.finished != b.finished ? a.finished : a.score > b.score;
-                   });
-  if (ranks > 0) {
-    result.text = result.alternatives.front().text;
-    result.score = result.alternatives.front().score;
-  }
-  return result;
-}
-
-// Source tokens of a part, eos left out.
-std::int64_t part_limit(const formats::Model& model, const TranslateOptions& options) {
-  return std::min(options.max_source_tokens, positions_of(model.transformer->config()) - 1);
+  BatchLimits batches = options.batches;
+  if (options.interrupted) batches.interrupted = options.interrupted;
+  std::vector<std::vector<Hypothesis>> found = translate_tokens(members, sources, search, batches, own);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i]->found = std::move(found[i]);
 }
 
 }  // namespace
@@ -122,7 +95,7 @@ SearchOptions search_options(const formats::Model& model) {
   SearchOptions options;
   options.bos = model.transformer->bos();
   options.eos = model.target.eos();
-  options.max_length = std::min(options.max_length, positions_of(model.transformer->config()));
+  options.max_length = std::min(options.max_length, position_limit(model.transformer->config()));
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
   const auto control_byte = [&](const std::string& piece) {
     return piece.size() == 6 && piece.starts_with("<0x") && (piece[3] == '0' || piece[3] == '1' || piece == "<0x7F>");
@@ -157,32 +130,62 @@ TranslateOptions Translator::defaults() const {
   return options;
 }
 
-std::vector<Translation> Translator::translate(std::span<const std::string> lines,
-                                               const TranslateOptions& options) const {
+SearchOptions Translator::search_of(const TranslateOptions& options) const {
+  SearchOptions search = options.search;
+  for (const std::string& text : options.banned) {
+    base::check(!text.empty(), "translate: an empty text is banned, expected one character or more");
+    search.banned_texts.push_back(text::nfc(text));
+  }
+  if (!search.banned_texts.empty() && search.token_texts == nullptr) search.token_texts = token_texts(model().target);
+  if (options.unknown != Unknown::forbid) std::erase(search.suppressed, model().target.unk());
+  return search;
+}
+
+std::vector<Translation> Translator::translate(std::span<const std::string> lines, const TranslateOptions& options,
+                                               std::span<const LineOptions> own) const {
   check_options(options);
-  std::vector<Source> sources;
-  std::vector<std::vector<std::int32_t>> tokens;
-  for (const std::string& line : lines) {
-    sources.push_back(read_line(model(), line, part_limit(model(), options)));
-    for (const std::vector<std::int32_t>& part : sources.back().tokens) tokens.push_back(part);
+  base::check(own.empty() || own.size() == lines.size(), "translate: {} lines, options of {}", lines.size(),
+              own.size());
+  const SearchOptions search = search_of(options);
+  std::vector<Line> read;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    read.push_back(read_line(model(), lines[i], options, own.empty() ? LineOptions{} : own[i]));
   }
-  BatchLimits batches = options.batches;
-  batches.interrupted = options.interrupted;
-  const std::vector<std::vector<Hypothesis>> found = translate_tokens(members_, tokens, options.search, batches);
+  find(members_, parts_of(read, [](const Part&) { return true; }), search, options);
+  if (options.protect) keep_protected(read, search, options);
   std::vector<Translation> translations;
-  std::span<const std::vector<Hypothesis>> rest = found;
-  for (const Source& source : sources) {
-    const std::size_t parts = source.parts.size();
-    translations.push_back(translation_of(model(), source, rest.first(parts), options.search));
-    rest = rest.subspan(parts);
-  }
+  for (const Line& line : read) translations.push_back(translation_of(model(), line, options));
   return translations;
+}
+
+// Parts that lost or changed something are searched again with the demand that it occurs; those for which that fails
+// are translated around it.
+void Translator::keep_protected(std::vector<Line>& lines, const SearchOptions& search,
+                                const TranslateOptions& options) const {
+  const auto lost = [&](const Part& part) { return !keeps_protected(model(), part); };
+  if (!search.sampling.on) {
+    const std::vector<Part*> again = parts_of(lines, lost);
+    for (Part* part : again) demand_protected(model(), *part);
+    find(members_, again, search, options);
+  }
+  for (Line& line : lines) {
+    std::vector<Part> parts;
+    for (Part& part : line.parts) {
+      if (!lost(part)) {
+        parts.push_back(std::move(part));
+        continue;
+      }
+      for (Part& piece : around_protected(model(), part, options)) parts.push_back(std::move(piece));
+    }
+    line.parts = std::move(parts);
+  }
+  find(members_, parts_of(lines, [](const Part& part) { return part.found.empty(); }), search, options);
 }
 
 std::vector<ScoredPair> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
                                           const BatchLimits& batches, std::int64_t first) const {
   base::check(sources.size() == targets.size(), "score: {} sources and {} targets", sources.size(), targets.size());
-  const std::int64_t longest = std::min(kLongestScored, positions_of(model().transformer->config()));
+  const std::int64_t longest = std::min(kLongestScored, position_limit(model().transformer->config()));
   const auto encode = [&](const text::Tokenizer& tokenizer, const std::string& line, std::size_t i, const char* side) {
     std::vector<std::int32_t> ids = tokenizer.encode(line);
     ids.push_back(tokenizer.eos());
@@ -208,10 +211,10 @@ std::vector<ScoredPair> Translator::score(std::span<const std::string> sources, 
 
 CrossAttention Translator::attention(const std::string& line, const TranslateOptions& options) const {
   check_options(options);
-  const Source source = read_line(model(), line, part_limit(model(), options));
-  base::check(!source.parts.empty(), "attention: the line is blank, expected a sentence");
-  const std::span<const std::vector<std::int32_t>> part(source.tokens.data(), 1);
-  const Hypothesis best = translate_tokens(members_, part, options.search, options.batches)[0].front();
+  const Line read = read_line(model(), line, options, {});
+  base::check(!read.parts.empty(), "attention: the line is blank, expected a sentence");
+  const std::span<const std::vector<std::int32_t>> part(&read.parts.front().tokens, 1);
+  const Hypothesis best = translate_tokens(members_, part, search_of(options), options.batches)[0].front();
   std::vector<std::int32_t> target = best.tokens;
   if (best.finished) target.push_back(model().target.eos());
   return cross_attention(model(), part[0], target);

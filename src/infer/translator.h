@@ -2,7 +2,6 @@
 // Text to text: lines through tokenizer, beam search and back, and the log-probability of given translations.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,8 +9,7 @@
 
 #include "formats/model_file.h"
 #include "infer/attention_picture.h"
-#include "infer/beam_search.h"
-#include "infer/translate_tokens.h"
+#include "infer/translation.h"
 
 namespace zhuyi::infer {
 
@@ -19,36 +17,14 @@ namespace zhuyi::infer {
 // are its unknown, start and padding pieces, and pieces with control characters (a line must stay one line).
 SearchOptions search_options(const formats::Model& model);
 
-struct TranslateOptions {
-  SearchOptions search;
-  BatchLimits batches;                   // changes no answer
-  std::int64_t max_source_tokens = 256;  // of a line; a longer one is cut, translated in parts and joined; at least 16
-  std::function<bool()> interrupted;  // asked now and then; when it gives true, the call ends with Error{interrupted}
-};
-
-// One translation of a line. Of a line in parts the sums are over its parts.
-struct Alternative {
-  std::string text;
-  std::vector<std::int32_t> tokens;  // without bos and eos; the parts one after another
-  double score = 0;                  // log_probability / length penalty
-  double log_probability = 0;        // natural logarithm, eos included
-  bool finished = true;              // false: the maximum length cut it short
-};
-
-struct Translation {
-  std::string text;                       // of the best alternative; "" for a blank line
-  double score = 0;                       // of the best alternative; 0 for a blank line
-  std::vector<Alternative> alternatives;  // best first, at most n_best; none for a blank line
-  std::int64_t parts = 0;                 // more than 1: the line was too long; 0: it is blank
-  std::int64_t source_tokens = 0;         // eos included
-};
-
 struct ScoredPair {
   double log_probability = 0;                  // natural logarithm, eos included
   std::vector<float> token_log_probabilities;  // one for each target token, eos last
 
   bool operator==(const ScoredPair&) const = default;
 };
+
+struct Line;
 
 // A model that translates. Copies share it; const and safe to use from several threads.
 class Translator {
@@ -66,8 +42,10 @@ class Translator {
 
   // The translations of lines of text, in their order. A blank line (text::blank) gives a blank one without the model.
   // Ill-formed UTF-8 counts as U+FFFD. The answer for a line depends on the line and the options alone, bit for bit. No
-  // translation holds an end of line. Throws invalid_argument for options out of range.
-  std::vector<Translation> translate(std::span<const std::string> lines, const TranslateOptions& options) const;
+  // translation holds an end of line. `own` is empty or has what is asked of each line. Throws invalid_argument for
+  // options out of range.
+  std::vector<Translation> translate(std::span<const std::string> lines, const TranslateOptions& options,
+                                     std::span<const LineOptions> own = {}) const;
 
   // How probable the model finds targets[i] as the translation of sources[i], both cut into pieces by the tokenizers;
   // each pair is scored as if alone. Throws invalid_argument when the numbers differ, and bad_file, naming the pair
@@ -79,6 +57,9 @@ class Translator {
   CrossAttention attention(const std::string& line, const TranslateOptions& options) const;
 
  private:
+  SearchOptions search_of(const TranslateOptions& options) const;
+  void keep_protected(std::vector<Line>& lines, const SearchOptions& search, const TranslateOptions& options) const;
+
   std::shared_ptr<const std::vector<formats::Model>> models_;
   std::vector<Member> members_;
 };

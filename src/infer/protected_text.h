@@ -1,0 +1,25 @@
+#pragma once
+// What must stand in a translation as it stands in the source: placeholders, tags, addresses.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zhuyi::infer {
+
+// Bytes [begin, end) of a text.
+struct ProtectedSpan {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// The spans of `text`, in order: addresses of the web and of e-mail; placeholders of printf ("%s", "%1$d", "%(name)s",
+// "%%"), of braces ("{0}", "${name}", "{{name}}"), of shells and help texts ("%PATH%", "%PRODUCTNAME", "$[name]",
+// "$(name)"); tags ("<b>", "</a>", "<br/>") and character references ("&amp;", "&#8230;").
+std::vector<ProtectedSpan> protected_spans(std::string_view text);
+
+// Their texts, sorted, as often as they occur: equal for two texts when nothing was lost, added or changed.
+std::vector<std::string> protected_texts(std::string_view text);
+
+}  // namespace zhuyi::infer

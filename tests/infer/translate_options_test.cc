@@ -1,0 +1,420 @@
+// What may be asked of a translation of text: kept to the letter whatever the model, here one with random weights.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "infer/alignment.h"
+#include "infer/attention_picture.h"
+#include "infer/protected_text.h"
+#include "infer/small_translator.h"
+#include "infer/translator.h"
+
+namespace zhuyi::infer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class TranslateOptionsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { shared_ = std::make_unique<Translator>(small_model()); }
+  static void TearDownTestSuite() { shared_.reset(); }
+
+  const Translator& translator() const { return *shared_; }
+  TranslateOptions options() const {
+    TranslateOptions result = translator().defaults();
+    result.search.max_length_extra = 12;
+    return result;
+  }
+  // Without the pieces that spell bytes, of which this model makes nonsense.
+  TranslateOptions options_for_text() const {
+    TranslateOptions result = options();
+    const text::Tokenizer& tokenizer = translator().model().target;
+    for (std::int32_t id = 0; id < tokenizer.size(); ++id) {
+      if (tokenizer.piece(id).starts_with("<0x")) result.search.suppressed.push_back(id);
+    }
+    return result;
+  }
+  Translation translate(const std::string& line, const TranslateOptions& how, const LineOptions& own = {}) const {
+    return translator().translate({&line, 1}, how, {&own, 1})[0];
+  }
+
+ private:
+  static std::unique_ptr<Translator> shared_;
+};
+std::unique_ptr<Translator> TranslateOptionsTest::shared_;
+
+TEST_F(TranslateOptionsTest, APrefixIsKeptToTheLetter) {
+  TranslateOptions how = options();
+  how.search.n_best = 3;
+  for (const std::string prefix :
+       {"The", "The f", "文件", "  two spaces", "trailing ", "é 😀 𠮷", "%s <b>", "Save all files now!"}) {
+    const Translation found = translate("Close the file. Save it.", how, {.prefix = prefix, .phrases = {}});
+    EXPECT_EQ(found.parts, 1) << "a line with a prefix is not split";
+    for (const Alternative& alternative : found.alternatives) EXPECT_THAT(alternative.text, StartsWith(prefix));
+  }
+  EXPECT_EQ(translate("", how, {.prefix = "The", .phrases = {}}).text, "");
+  // The prefix of what would be found anyway changes nothing.
+  const Translation free = translate("Save it!", how);
+  const std::vector<std::int32_t>& tokens = free.alternatives[0].tokens;
+  ASSERT_GE(tokens.size(), 4u);
+  const std::string half = translator().model().target.decode(std::span(tokens).first(3));
+  if (translator().model().target.encode(half) == std::vector<std::int32_t>(tokens.begin(), tokens.begin() + 3)) {
+    EXPECT_EQ(translate("Save it!", how, {.prefix = half, .phrases = {}}).alternatives[0].log_probability,
+              free.alternatives[0].log_probability);
+  }
+}
+
+TEST_F(TranslateOptionsTest, PhrasesOccurAndBannedTextsDoNot) {
+  TranslateOptions how = options();
+  how.search.max_length_extra = 40;
+  const Translation found = translate("Close the window.", how, {.prefix = {}, .phrases = {{"文件"}, {"页", "open"}}});
+  EXPECT_THAT(found.text, HasSubstr("文件"));
+  EXPECT_TRUE(found.text.find("页") != std::string::npos || found.text.find("open") != std::string::npos) << found.text;
+
+  // Characters that the model likes best, taken from it one by one.
+  how = options_for_text();
+  how.search.min_length = 3;
+  for (int round = 0; round < 6; ++round) {
+    const Translation next = translate("Close the window.", how);
+    for (const std::string& text : how.banned) EXPECT_THAT(next.text, Not(HasSubstr(text)));
+    ASSERT_FALSE(next.text.empty());
+    std::size_t end = 1;
+    while (end < next.text.size() && (static_cast<unsigned char>(next.text[end]) & 0xC0) == 0x80) ++end;
+    how.banned.push_back(next.text.substr(0, end));
+  }
+  EXPECT_THROW(translate("a", options(), {.prefix = {}, .phrases = {{" "}}}), base::Error);
+  how.banned = {""};
+  EXPECT_THROW(translate("a", how), base::Error);
+}
+
+TEST_F(TranslateOptionsTest, TheGlossaryAsksOnlyWhereItsWordStands) {
+  TranslateOptions how = options();
+  how.search.max_length_extra = 30;
+  how.glossary = {{"window", {"窗口", "窗户"}}, {"file", {"文件"}}};
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string text = translate("Is the window open?", how).text;
+  EXPECT_TRUE(has(text, "窗口") || has(text, "窗户")) << text;
+  EXPECT_TRUE(has(translate("Close the file.", how).text, "文件"));
+  TranslateOptions without = how;
+  without.glossary.clear();
+  EXPECT_EQ(translate("Save all profiles now!", how).text, translate("Save all profiles now!", without).text);
+}
+
+TEST_F(TranslateOptionsTest, PlaceholdersTagsAndAddressesStayThoughTheModelKnowsNone) {
+  TranslateOptions how = options();
+  const std::vector<std::string> lines = {
+      "%1$s {0} https://a.b/c?d=e",
+      "Open the file %s and save it as {0}.",
+      "Write to me@example.com now!",
+      "<b>Close</b> the <i>file</i>.",
+      "%(name)s",
+      "Save %d of %d files. Close {window}! <br/>",
+      "See https://example.org/a/very/long/address?with=many&parts=1#and-an-end for the file.",
+      "文件 %s 已打开",
+  };
+  const std::vector<Translation> found = translator().translate(lines, how);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(protected_texts(found[i].text), protected_texts(lines[i])) << lines[i] << " -> " << found[i].text;
+  }
+  EXPECT_EQ(found[4].text, "%(name)s") << "nothing is left for the model";
+  how.protect = false;
+  int lost = 0;
+  const std::vector<Translation> bare = translator().translate(lines, how);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lost += protected_texts(bare[i].text) == protected_texts(lines[i]) ? 0 : 1;
+  }
+  EXPECT_GE(lost, 6) << "this model should know none of them";
+}
+
+TEST_F(TranslateOptionsTest, ProtectionTouchesNothingElse) {
+  TranslateOptions how = options();
+  TranslateOptions bare = how;
+  bare.protect = false;
+  for (const std::string& line : training_lines()) EXPECT_EQ(translate(line, how).text, translate(line, bare).text);
+}
+
+TEST_F(TranslateOptionsTest, SentencesAreTranslatedOneByOneOrNot) {
+  TranslateOptions how = options();
+  how.protect = false;
+  const Translation both = translate("Close the file.  Save it!", how);
+  EXPECT_EQ(both.parts, 2);
+  EXPECT_FALSE(both.cut);
+  const Alternative first = translate("Close the file.", how).alternatives.at(0);
+  const Alternative second = translate("Save it!", how).alternatives.at(0);
+  EXPECT_THAT(both.text, StartsWith(first.text));
+  EXPECT_THAT(both.text, ::testing::EndsWith(second.text));
+  EXPECT_DOUBLE_EQ(both.alternatives[0].log_probability, first.log_probability + second.log_probability);
+  how.split = false;
+  const Translation whole = translate("Close the file.  Save it!", how);
+  EXPECT_EQ(whole.parts, 1);
+  EXPECT_NE(whole.alternatives[0].log_probability, both.alternatives[0].log_probability);
+  std::string line;
+  for (int i = 0; i < 200; ++i) line += "file ";
+  EXPECT_EQ(translate(line, how).parts, 1) << "kept whole though longer than max_source_tokens";
+}
+
+TEST_F(TranslateOptionsTest, WordsCarryTheirShareOfTheScore) {
+  TranslateOptions how = options_for_text();
+  for (const std::string& line : training_lines()) {
+    const Alternative found = translate(line, how).alternatives.at(0);
+    double sum = found.end_log_probability;
+    std::string letters;
+    for (const WordScore& word : found.words) {
+      sum += word.log_probability;
+      letters += word.text;
+    }
+    EXPECT_NEAR(sum, found.log_probability, 1e-9);
+    std::string text = found.text;
+    std::erase(text, ' ');
+    std::erase(letters, ' ');
+    EXPECT_EQ(letters, text);
+  }
+}
+
+TEST_F(TranslateOptionsTest, AlignmentsAreTheAttentionOfTheLayerAndHead) {
+  TranslateOptions how = options();
+  how.alignment.on = true;
+  const std::string line = "Close the file and save it.";
+  const Translation found = translate(line, how);
+  const Alternative& best = found.alternatives.at(0);
+  ASSERT_EQ(std::ssize(best.alignment), std::ssize(best.tokens) + (best.finished ? 1 : 0));
+  ASSERT_EQ(std::ssize(found.source_pieces), found.source_tokens);
+  std::vector<std::int32_t> source = translator().model().source.encode(line);
+  source.push_back(translator().model().source.eos());
+  std::vector<std::int32_t> target = best.tokens;
+  if (best.finished) target.push_back(translator().model().target.eos());
+  const CrossAttention attention = cross_attention(translator().model(), source, target);
+  const auto compare = [&](const std::vector<std::vector<float>>& rows, std::int64_t layer, std::int64_t head) {
+    for (std::size_t t = 0; t < rows.size(); ++t) {
+      float sum = 0;
+      for (std::size_t s = 0; s < rows[t].size(); ++s) {
+        const auto ti = static_cast<std::int64_t>(t);
+        const auto si = static_cast<std::int64_t>(s);
+        EXPECT_EQ(rows[t][s], head < 0 ? attention.mean(layer, ti, si) : attention.at(layer, head, ti, si));
+        sum += rows[t][s];
+      }
+      EXPECT_NEAR(sum, 1, 1e-5);
+    }
+  };
+  compare(best.alignment, 1, -1);
+  how.alignment.layer = 0;
+  how.alignment.head = 1;
+  compare(translate(line, how).alternatives.at(0).alignment, 0, 1);
+  how.alignment.head = 7;
+  EXPECT_THROW(translate(line, how), base::Error);
+}
+
+TEST(HardAlignment, TakesTheLargest) {
+  EXPECT_THAT(hard_alignment({{0.2F, 0.8F}, {0.5F, 0.5F}, {0.1F, 0.9F}}),
+              ElementsAre(std::pair(0, 1), std::pair(1, 0), std::pair(1, 2)));
+}
+
+// The same line gives the same samples in any company, and other seeds give others.
+TEST_F(TranslateOptionsTest, SamplesBelongToTheLineAndTheSeed) {
+  TranslateOptions how = options();
+  how.search.sampling = {.on = true, .temperature = 1, .top_k = 0, .top_p = 1, .seed = 5};
+  how.search.n_best = 3;
+  const std::vector<std::string> lines = training_lines();
+  const std::vector<Translation> together = translator().translate(lines, how);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Translation alone = translate(lines[i], how);
+    ASSERT_EQ(alone.alternatives.size(), 3u);
+    for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(alone.alternatives[n].text, together[i].alternatives[n].text);
+  }
+  how.search.sampling.seed = 6;
+  EXPECT_NE(translate(lines[0], how).text, together[0].text);
+}
+
+TEST_F(TranslateOptionsTest, NothingDependsOnBatchOrThreads) {
+  TranslateOptions how = options();
+  how.search.n_best = 3;
+  how.search.coverage_penalty = 0.2;
+  how.search.no_repeat_ngram = 3;
+  how.alignment.on = true;
+  how.banned = {"x"};
+  how.glossary = {{"file", {"文件"}}};
+  std::vector<std::string> lines = training_lines();
+  for (const char* line : {"Open %s. Close {0}!", "", "Save <b>it</b>."}) lines.emplace_back(line);
+  std::vector<LineOptions> own(lines.size());
+  own[1].prefix = "请";
+  own[2].phrases = {{"现在"}};
+  const int threads = base::threads();
+  std::vector<Translation> expected;
+  for (std::size_t i = 0; i < lines.size(); ++i) expected.push_back(translate(lines[i], how, own[i]));
+  for (const int count : {1, 2, 8}) {
+    base::set_threads(count);
+    for (const std::int64_t batch : {1, 2, 7, 64, 2000}) {
+      how.batches.sentences = batch;
+      const std::vector<Translation> found = translator().translate(lines, how, own);
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        ASSERT_EQ(found[i].alternatives.size(), expected[i].alternatives.size());
+        for (std::size_t n = 0; n < found[i].alternatives.size(); ++n) {
+          const Alternative& a = found[i].alternatives[n];
+          const Alternative& b = expected[i].alternatives[n];
+          ASSERT_EQ(a.text, b.text) << lines[i];
+          ASSERT_EQ(a.score, b.score) << lines[i];
+          ASSERT_EQ(a.alignment, b.alignment) << lines[i];
+        }
+      }
+    }
+  }
+  base::set_threads(threads);
+}
+
+// Models of two sizes with one vocabulary.
+std::vector<formats::Model> two_models() {
+  std::vector<formats::Model> models;
+  models.push_back(small_model());
+  models.push_back(small_model());
+  nn::Config config = models[0].transformer->config();
+  config.d_model = 24;
+  config.d_ff = 16;
+  config.encoder_layers = 1;
+  models[1].transformer = std::make_unique<nn::Transformer>(config, models[0].transformer->bos(), 99);
+  base::Random random(12);
+  for (const autograd::ParameterPtr& parameter : models[1].transformer->parameters().list()) {
+    for (float& x : parameter->value.data<float>()) x += static_cast<float>(0.3 * random.normal());
+  }
+  return models;
+}
+
+TEST(Ensemble, ProbabilitiesAreTheWeightedMean) {
+  const Translator both(two_models(), {1, 3});
+  const Translator first(small_model());
+  std::vector<formats::Model> models = two_models();
+  const Translator second(std::move(models[1]));
+  TranslateOptions how = both.defaults();
+  how.search.max_length_extra = 8;
+  how.search.n_best = 4;
+  how.protect = false;
+  const std::vector<std::string> lines = {"Close the file", "打开、关闭、保存", "Save all files now"};
+  const auto scores = [](const Translator& translator, std::vector<std::int32_t> source,
+                         const std::vector<std::int32_t>& target) {
+    const Member member{translator.model().transformer.get()};
+    return score_tokens({&member, 1}, {&source, 1}, {&target, 1})[0];
+  };
+  for (const std::string& line : lines) {
+    std::vector<std::int32_t> source = both.model().source.encode(line);
+    source.push_back(both.model().source.eos());
+    const Translation translation = both.translate({&line, 1}, how)[0];
+    for (const Alternative& found : translation.alternatives) {
+      std::vector<std::int32_t> target = found.tokens;
+      if (found.finished) target.push_back(both.model().target.eos());
+      const std::vector<float> a = scores(first, source, target);
+      const std::vector<float> b = scores(second, source, target);
+      double sum = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        sum += std::log(0.25 * std::exp(static_cast<double>(a[i])) + 0.75 * std::exp(static_cast<double>(b[i])));
+      }
+      EXPECT_NEAR(found.log_probability, sum, 1e-4);
+    }
+  }
+  // The score of given text is the same mean.
+  const std::string target = "打开文件";
+  const ScoredPair a = first.score({lines.data(), 1}, {&target, 1})[0];
+  const ScoredPair b = second.score({lines.data(), 1}, {&target, 1})[0];
+  const ScoredPair mean = both.score({lines.data(), 1}, {&target, 1})[0];
+  for (std::size_t i = 0; i < a.token_log_probabilities.size(); ++i) {
+    EXPECT_NEAR(std::exp(static_cast<double>(mean.token_log_probabilities[i])),
+                0.25 * std::exp(static_cast<double>(a.token_log_probabilities[i])) +
+                    0.75 * std::exp(static_cast<double>(b.token_log_probabilities[i])),
+                1e-6);
+  }
+}
+
+TEST(Ensemble, AModelTwiceIsTheModel) {
+  std::vector<formats::Model> twice;
+  twice.push_back(small_model());
+  twice.push_back(small_model());
+  const Translator both(std::move(twice));
+  const Translator one(small_model());
+  for (const std::string& line : training_lines()) {
+    const Translation a = both.translate({&line, 1}, both.defaults())[0];
+    const Translation b = one.translate({&line, 1}, one.defaults())[0];
+    EXPECT_NEAR(a.alternatives[0].log_probability, b.alternatives[0].log_probability, 1e-3);
+  }
+}
+
+TEST(Ensemble, RefusesWhatDoesNotGoTogether) {
+  std::vector<formats::Model> models = two_models();
+  text::TokenizerTraining training;
+  training.size = 340;
+  training.size_is_limit = true;
+  training.threads = 1;
+  std::vector<std::string> lines = training_lines();
+  lines.resize(5);
+  models[1].target = text::Tokenizer(text::train_tokenizer(lines, training));
+  EXPECT_THROW(Translator(std::move(models)), base::Error);
+  EXPECT_THROW(Translator(two_models(), {1}), base::Error);
+  EXPECT_THROW(Translator(two_models(), {1, 0}), base::Error);
+  EXPECT_THROW(Translator(std::vector<formats::Model>()), base::Error);
+}
+
+// A tokenizer that spells nothing in bytes: what it lacks is unknown.
+formats::Model model_without_bytes() {
+  text::TokenizerTraining training;
+  training.size = 80;
+  training.size_is_limit = true;
+  training.byte_fallback = false;
+  training.threads = 1;
+  const text::Tokenizer tokenizer(text::train_tokenizer(training_lines(), training));
+  nn::Config config;
+  config.source_vocabulary = config.target_vocabulary = tokenizer.size();
+  config.d_model = 16;
+  config.d_ff = 16;
+  config.heads = 2;
+  config.encoder_layers = config.decoder_layers = 1;
+  return {std::make_unique<nn::Transformer>(config, tokenizer.bos(), 3), tokenizer, tokenizer, {}};
+}
+
+TEST(Unknown, ForbiddenKeptOrCopied) {
+  const Translator translator(model_without_bytes());
+  TranslateOptions how = translator.defaults();
+  how.search.max_length_extra = 3;
+  how.protect = false;
+  const std::int32_t unk = translator.model().target.unk();
+  const auto unknowns = [&](const Translation& found) {
+    const std::vector<std::int32_t>& tokens = found.alternatives.at(0).tokens;
+    return std::count(tokens.begin(), tokens.end(), unk);
+  };
+  const std::string line = "Close Ångström Þorn";
+  EXPECT_EQ(unknowns(translator.translate({&line, 1}, how)[0]), 0);
+  // All other tokens are taken away, so that the model must say that it does not know.
+  for (std::int32_t id = 0; id < translator.model().target.size(); ++id) {
+    if (id != unk && id != how.search.eos) how.search.suppressed.push_back(id);
+  }
+  how.search.min_length = 3;
+  how.unknown = Unknown::keep;
+  const Translation kept = translator.translate({&line, 1}, how)[0];
+  EXPECT_GE(unknowns(kept), 3);
+  EXPECT_THAT(kept.text, HasSubstr("\u2047"));
+  how.unknown = Unknown::copy;
+  how.alignment.on = true;
+  const Translation copied = translator.translate({&line, 1}, how)[0];
+  // Each unknown stands for the word of the source that it looks at most.
+  const Alternative& best = copied.alternatives[0];
+  std::vector<std::string> words;
+  for (std::size_t t = 0; t < best.tokens.size(); ++t) {
+    ASSERT_EQ(best.tokens[t], unk);
+    const std::vector<float>& row = best.alignment[t];
+    auto place = static_cast<std::size_t>(std::max_element(row.begin(), row.end() - 1) - row.begin());
+    std::size_t word = 0;
+    for (std::size_t i = 1; i <= place; ++i) word += copied.source_pieces[i].starts_with("\u2581") ? 1 : 0;
+    const std::string text = std::vector<std::string>{"Close", "Ångström", "Þorn"}.at(word);
+    if (words.empty() || words.back() != text) words.push_back(text);
+  }
+  std::string expected;
+  for (const std::string& word : words) expected += word;
+  EXPECT_EQ(copied.text, expected);
+}
+
+}  // namespace
+}  // namespace zhuyi::infer
