@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,6 +43,12 @@ std::vector<std::string> LineReader::window(std::int64_t limit, const std::funct
   return lines;
 }
 
+std::int64_t LineReader::size() const {
+  struct stat about {};
+  if (::fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) return -1;
+  return about.st_size;
+}
+
 bool LineReader::next_line(std::string& line) {
   std::size_t end = buffer_.find('\n', scanned_);
   if (end == std::string::npos) {
@@ -79,6 +86,7 @@ void LineReader::fill(const std::function<bool()>& interrupted) {
     base::fail(code == EISDIR ? ErrorKind::bad_file : ErrorKind::system, "cannot read {}: {}", name_,
                std::strerror(code));
   }
+  if (count > 0) read_ += count;
   if (count == 0) ended_ = true;
 }
 

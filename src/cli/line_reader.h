@@ -23,6 +23,11 @@ class LineReader {
   // the end, or when a signal came and `interrupted` gives true.
   std::vector<std::string> window(std::int64_t limit, const std::function<bool()>& interrupted);
 
+  // Bytes of a regular file, -1 for anything else.
+  std::int64_t size() const;
+  // Bytes of the lines given so far.
+  std::int64_t consumed() const { return read_ - static_cast<std::int64_t>(buffer_.size() - begin_); }
+
  private:
   bool next_line(std::string& line);
   bool waiting() const;  // whether a read would answer at once
@@ -33,6 +38,7 @@ class LineReader {
   std::string buffer_;
   std::size_t begin_ = 0;    // of the first line not given yet
   std::size_t scanned_ = 0;  // no LF before this place
+  std::int64_t read_ = 0;    // bytes
   bool first_ = true;
   bool ended_ = false;
 };

@@ -16,12 +16,9 @@ void declare_length_penalty(CLI::App& app, SearchFlags& flags) {
       ->option_text(fmt::format("A [{}]", flags.options.alpha));
 }
 
-void declare_search(CLI::App& app, SearchFlags& flags) {
-  infer::SearchOptions& options = flags.options;
-  app.add_option("--beam", options.beam_size, "Hypotheses kept alive; 1 is greedy search, the fastest")
-      ->check(CLI::Range(1, 65536))
-      ->option_text(fmt::format("N [{}]", options.beam_size));
-  declare_length_penalty(app, flags);
+namespace {
+
+void declare_lengths(CLI::App& app, infer::SearchOptions& options) {
   app.add_option("--max-length-factor", options.max_length_factor,
                  "A translation has at most F * source pieces + extra")
       ->check(CLI::Range(0.0, 1000.0))
@@ -35,11 +32,59 @@ void declare_search(CLI::App& app, SearchFlags& flags) {
   app.add_option("--min-length", options.min_length, "Pieces before a translation may end")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.min_length));
-  app.add_option(
-         "--stop", flags.stop,
-         "End the search: bound, when nothing better can come; beam-finished, when --beam hypotheses have ended")
-      ->check(CLI::IsMember({"bound", "beam-finished"}))
+  app.add_option("--min-length-factor", options.min_length_factor, "And at least F * source pieces before it may end")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->option_text(fmt::format("F [{}]", options.min_length_factor));
+}
+
+void declare_penalties(CLI::App& app, infer::SearchOptions& options) {
+  app.add_option("--coverage-penalty", options.coverage_penalty,
+                 "B * sum over source pieces of log min(1, attention), added to the score (Wu et al., 2016)")
+      ->check(CLI::Range(0.0, 100.0))
+      ->option_text(fmt::format("B [{}]", options.coverage_penalty));
+  app.add_option("--repetition-penalty", options.repetition_penalty,
+                 "A piece that was used already counts so many times its log-probability")
+      ->check(CLI::Range(0.01, 100.0))
+      ->option_text(fmt::format("R [{}]", options.repetition_penalty));
+  app.add_option("--no-repeat-ngram", options.no_repeat_ngram, "No N pieces in a row occur twice; 0: they may")
+      ->check(CLI::Range(0, 1 << 20))
+      ->option_text(fmt::format("N [{}]", options.no_repeat_ngram));
+}
+
+void declare_sampling(CLI::App& app, infer::Sampling& sampling) {
+  app.add_flag("--sample", sampling.on, "Draw the translation (with --n-best N, N of them) instead of searching");
+  app.add_option("--temperature", sampling.temperature, "Draw in proportion to p^(1/T)")
+      ->check(CLI::Range(0.001, 1000.0))
+      ->option_text(fmt::format("T [{}]", sampling.temperature));
+  app.add_option("--top-k", sampling.top_k, "Draw among the K most probable pieces; 0: all")
+      ->check(CLI::Range(0, 1 << 20))
+      ->option_text(fmt::format("K [{}]", sampling.top_k));
+  app.add_option("--top-p", sampling.top_p, "And of these among the fewest whose shares sum to P")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->option_text(fmt::format("P [{}]", sampling.top_p));
+  app.add_option("--seed", sampling.seed, "Another seed draws other translations; a line's draw depends on it alone")
+      ->option_text(fmt::format("N [{}]", sampling.seed));
+}
+
+}  // namespace
+
+void declare_search(CLI::App& app, SearchFlags& flags) {
+  infer::SearchOptions& options = flags.options;
+  app.add_option("--beam", options.beam_size, "Hypotheses kept alive; 1 is greedy search, the fastest")
+      ->check(CLI::Range(1, 65536))
+      ->option_text(fmt::format("N [{}]", options.beam_size));
+  declare_length_penalty(app, flags);
+  declare_lengths(app, options);
+  declare_penalties(app, options);
+  app.add_option("--stop", flags.stop,
+                 "End the search: bound, when nothing better can come; beam-finished, when --patience times --beam "
+                 "hypotheses have ended; first-finished, when one has")
+      ->check(CLI::IsMember({"bound", "beam-finished", "first-finished"}))
       ->option_text(fmt::format("NAME [{}]", flags.stop));
+  app.add_option("--patience", options.patience, "Of --stop beam-finished")
+      ->check(CLI::Range(0.001, 1000.0))
+      ->option_text(fmt::format("F [{}]", options.patience));
+  declare_sampling(app, options.sampling);
 }
 
 infer::LengthPenalty length_penalty_of(const SearchFlags& flags) {
@@ -48,14 +93,16 @@ infer::LengthPenalty length_penalty_of(const SearchFlags& flags) {
 }
 
 void apply(const SearchFlags& flags, infer::SearchOptions& options) {
-  options.beam_size = flags.options.beam_size;
-  options.alpha = flags.options.alpha;
-  options.length_penalty = length_penalty_of(flags);
-  options.max_length_factor = flags.options.max_length_factor;
-  options.max_length_extra = flags.options.max_length_extra;
-  options.max_length = std::min(options.max_length, flags.options.max_length);
-  options.min_length = flags.options.min_length;
-  options.stop = flags.stop == "bound" ? infer::Stop::bound : infer::Stop::beam_finished;
+  infer::SearchOptions asked = flags.options;
+  asked.bos = options.bos;
+  asked.eos = options.eos;
+  asked.suppressed = options.suppressed;
+  asked.length_penalty = length_penalty_of(flags);
+  asked.max_length = std::min(options.max_length, asked.max_length);
+  asked.stop = flags.stop == "bound"           ? infer::Stop::bound
+               : flags.stop == "beam-finished" ? infer::Stop::beam_finished
+                                               : infer::Stop::first_finished;
+  options = asked;
 }
 
 }  // namespace zhuyi::cli

@@ -17,7 +17,7 @@ struct SearchFlags {
 
 // Adds --alpha and --length-penalty.
 void declare_length_penalty(CLI::App& app, SearchFlags& flags);
-// Adds these and the others: --beam, --max-length-extra, ...
+// Adds these and the others: --beam, --max-length-extra, ..., --sample, ...
 void declare_search(CLI::App& app, SearchFlags& flags);
 
 // The form that --length-penalty names.

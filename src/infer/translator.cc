@@ -209,6 +209,11 @@ std::vector<ScoredPair> Translator::score(std::span<const std::string> sources, 
   return scored;
 }
 
+bool Translator::can_score(const std::string& source, const std::string& target) const {
+  const std::int64_t longest = std::min(kLongestScored, position_limit(model().transformer->config()));
+  return std::ssize(model().source.encode(source)) < longest && std::ssize(model().target.encode(target)) < longest;
+}
+
 CrossAttention Translator::attention(const std::string& line, const TranslateOptions& options) const {
   check_options(options);
   const Line read = read_line(model(), line, options, {});

@@ -53,6 +53,9 @@ class Translator {
   std::vector<ScoredPair> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                 const BatchLimits& batches = {}, std::int64_t first = 1) const;
 
+  // Whether both are short enough for score().
+  bool can_score(const std::string& source, const std::string& target) const;
+
   // Where each token of the best translation of a line looks in the source; of a line that is too long, its first part.
   CrossAttention attention(const std::string& line, const TranslateOptions& options) const;
 

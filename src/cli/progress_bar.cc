@@ -1,0 +1,60 @@
+#include "cli/progress_bar.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "text/utf8.h"
+
+namespace zhuyi::cli {
+namespace {
+
+constexpr std::int64_t kWidth = 24;  // characters of the bar
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar(std::int64_t total, bool output_to_file)
+    : total_(total),
+      on_(total > 0 && ::isatty(STDERR_FILENO) != 0 && (output_to_file || ::isatty(STDOUT_FILENO) == 0)) {}
+
+ProgressBar::~ProgressBar() { hide(); }
+
+void ProgressBar::show(std::int64_t bytes, std::int64_t lines, std::int64_t words) {
+  if (!on_) return;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double share = std::clamp(static_cast<double>(bytes) / static_cast<double>(total_), 0.0, 1.0);
+  const auto filled = static_cast<std::int64_t>(share * kWidth);
+  std::string bar;
+  for (std::int64_t i = 0; i < kWidth; ++i) bar += i < filled ? "#" : "-";
+  const std::string left = share > 0 ? duration(seconds * (1 - share) / share) : "?";
+  std::cerr << fmt::format("\r[{}] {:3.0f} %  {} lines  {:.0f} words/s  {} left\x1B[K", bar, 100 * share, lines,
+                           static_cast<double>(words) / std::max(seconds, 1e-3), left)
+            << std::flush;
+}
+
+void ProgressBar::hide() {
+  if (on_) std::cerr << "\r\x1B[K" << std::flush;
+}
+
+std::int64_t count_words(const std::string& text) {
+  std::int64_t words = 0;
+  bool inside = false;
+  for (const char32_t c : text::decode_utf8(text)) {
+    const bool wide = c >= 0x2E80;
+    const bool space = c == ' ' || c == '\t' || c == 0xA0 || c == 0x3000;
+    if (wide && !space) ++words;
+    if (!wide && !space && !inside) ++words;
+    inside = !wide && !space;
+  }
+  return words;
+}
+
+}  // namespace zhuyi::cli
