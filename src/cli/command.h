@@ -18,6 +18,7 @@ Action corpus_command(CLI::App& app);
 Action evaluate_command(CLI::App& app);
 Action inspect_command(CLI::App& app);
 Action score_command(CLI::App& app);
+Action shortlist_command(CLI::App& app);
 Action tokenizer_command(CLI::App& app);
 Action train_command(CLI::App& app);
 Action translate_command(CLI::App& app);

@@ -40,6 +40,7 @@ const std::vector<CommandEntry>& commands() {
       {"freeze", "make a trained model smaller and faster for translating", cli::freeze_command},
       {"inspect", "configuration, parameters by part, vocabulary, where it came from", cli::inspect_command},
       {"score", "log-probability of each given translation", cli::score_command},
+      {"shortlist", "which target pieces may translate a source piece, for faster translation", cli::shortlist_command},
       {"tokenizer", "train a SentencePiece tokenizer, encode and decode with it", cli::tokenizer_command},
       {"train", "train a model on a corpus, or continue a run", cli::train_command},
       {"translate", "one sentence a line, to standard output", cli::translate_command},

@@ -27,6 +27,7 @@ struct Options {
   std::int64_t batch = 32;
   int threads = base::threads();
   bool per_token = false;
+  bool pieces = false;
   bool normalized = false;
 };
 
@@ -55,7 +56,7 @@ void run(const Options& options) {
       targets.push_back(pairs[i].target);
     }
     const std::vector<infer::ScoredPair> scored = base::within(options.pairs, [&] {
-      return translator.score(sources, targets, batches, static_cast<std::int64_t>(begin) + 1);
+      return translator.score(sources, targets, batches, static_cast<std::int64_t>(begin) + 1, options.pieces);
     });
     for (const infer::ScoredPair& pair : scored) std::cout << text_of(pair, options);
     std::cout.flush();
@@ -71,6 +72,9 @@ Action score_command(CLI::App& app) {
   app.add_option("pairs", options->pairs, "Lines 'source TAB translation', as zhuyi corpus writes them")
       ->required()
       ->option_text("PAIRS.tsv");
+  app.add_flag(
+      "--pieces", options->pieces,
+      "The translations are pieces of the vocabulary with spaces between, as translate --format json has them");
   app.add_flag("--normalized", options->normalized, "Divide by the length penalty, as the search does to compare");
   app.add_flag("--per-token", options->per_token,
                "After the score a tab and the log-probability of each piece, the end's last");

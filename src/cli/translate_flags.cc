@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "infer/shortlist.h"
 
 namespace zhuyi::cli {
 namespace {
@@ -77,6 +79,8 @@ void declare_text(CLI::App& app, TranslateFlags& flags) {
   app.add_option("--ban", flags.banned, "A text that no translation has; may be given several times")
       ->allow_extra_args(false)
       ->option_text("TEXT");
+  app.add_option("--shortlist", flags.shortlist, "Only the pieces that this file has for the words of a sentence")
+      ->option_text("FILE");
   app.add_option(
          "--unknown", flags.unknown,
          "Characters that the vocabulary lacks: forbid (spelt in bytes or avoided), keep (as U+2047), copy (the "
@@ -159,6 +163,10 @@ infer::TranslateOptions options_of(const TranslateFlags& flags, const infer::Tra
   how.protect = flags.protect;
   how.banned = flags.banned;
   if (!flags.glossary.empty()) how.glossary = read_glossary(flags.glossary);
+  if (!flags.shortlist.empty()) {
+    how.search.shortlist =
+        std::make_shared<infer::Shortlist>(infer::Shortlist::load(flags.shortlist, translator.model()));
+  }
   how.unknown = flags.unknown == "forbid" ? infer::Unknown::forbid
                 : flags.unknown == "keep" ? infer::Unknown::keep
                                           : infer::Unknown::copy;

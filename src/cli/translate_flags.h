@@ -32,6 +32,7 @@ struct TranslateFlags {
   std::string glossary;
   std::vector<std::string> banned;
   std::string unknown = "forbid";
+  std::string shortlist;
   // Rescoring.
   std::string rescore;
   double rescore_weight = 1;

@@ -62,6 +62,7 @@ void add_alternative(Json& json, const infer::Alternative& alternative, const Fo
   json["score"] = rounded(alternative.score);
   json["log_probability"] = rounded(alternative.log_probability);
   json["finished"] = alternative.finished;
+  json["pieces"] = alternative.pieces;
   if (options.word_scores) {
     Json words = Json::array();
     for (const infer::WordScore& word : alternative.words) {

@@ -177,6 +177,7 @@ Alternative alternative_of(const formats::Model& model, const Line& line, std::s
     const Hypothesis& hypothesis = part.found[std::min(rank, part.found.size() - 1)];
     texts.push_back(text_of(model, part, hypothesis, options));
     result.tokens.insert(result.tokens.end(), hypothesis.tokens.begin(), hypothesis.tokens.end());
+    for (const std::int32_t token : hypothesis.tokens) result.pieces.push_back(model.target.piece(token));
     result.log_probability += hypothesis.log_probability;
     result.finished = result.finished && hypothesis.finished;
     length += std::ssize(hypothesis.token_log_probabilities);

@@ -8,6 +8,8 @@
 
 namespace zhuyi::infer {
 
+class Shortlist;
+
 // What the sum of the log-probabilities of n tokens is divided by, so that long and short hypotheses compare.
 enum class LengthPenalty {
   gnmt,   // ((5 + n) / 6)^alpha: Wu et al., 2016, equation 14; "Attention Is All You Need", 6.1
@@ -56,6 +58,8 @@ struct SearchOptions {
   Stop stop = Stop::bound;                                                // when to end early
   double patience = 1;                                                    // of beam_finished (Kasai et al., 2022)
   Sampling sampling = {};
+  std::shared_ptr<const Shortlist> shortlist = nullptr;  // if given, a sentence uses only these tokens and those asked
+                                                         //   of it, and probabilities are over these
 };
 
 // A phrase that must occur, in any of these ways (sequences of tokens, none empty).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -58,14 +59,55 @@ TransformerScorer::TransformerScorer(const nn::Transformer& model, std::span<con
   join(sources);
 }
 
-void TransformerScorer::join(std::span<const std::vector<std::int32_t>> sources) {
+void TransformerScorer::join(std::span<const std::vector<std::int32_t>> sources,
+                             std::span<const std::vector<std::int32_t>> allowed) {
+  const bool first = states_.front().sources.empty();
+  base::check(allowed.empty() || allowed.size() == sources.size(), "scorer: {} sentences, shortlists of {}",
+              sources.size(), allowed.size());
+  base::check(sources.empty() || first || allowed_.empty() == allowed.empty(),
+              "scorer: sentences with and without a shortlist in one batch");
   nn::Tokens tokens;
   for (const std::vector<std::int32_t>& source : sources) tokens.append(source);
   autograd::Run run;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].model->join(members_[i].model->encode(tokens, run), forgotten_, states_[i]);
   }
+  if (!allowed_.empty()) {
+    for (const std::int64_t sentence : forgotten_) allowed_[static_cast<std::size_t>(sentence)].clear();
+  }
   forgotten_.clear();
+  allowed_.insert(allowed_.end(), allowed.begin(), allowed.end());
+  outputs_.clear();
+  if (allowed_.empty()) return;
+  std::vector<std::int32_t> together;
+  for (const std::vector<std::int32_t>& ids : allowed_) together.insert(together.end(), ids.begin(), ids.end());
+  std::sort(together.begin(), together.end());
+  together.erase(std::unique(together.begin(), together.end()), together.end());
+  for (const Member& member : members_) outputs_.push_back(member.model->output_rows(together));
+}
+
+tensor::Tensor TransformerScorer::spread(const tensor::Tensor& logits, std::span<const HypothesisStep> live) const {
+  const std::vector<std::int32_t>& columns = outputs_.front().ids;
+  const tensor::Tensor whole(logits.rows(), vocabulary());
+  const kernels::Matrix<float> from = logits.matrix<float>();
+  const kernels::Matrix<float> to = whole.matrix<float>();
+  base::parallel_for(logits.rows(), 16, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> own;
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::fill(to.row(i), to.row(i) + to.columns, -std::numeric_limits<float>::infinity());
+      const auto sentence = static_cast<std::size_t>(live[static_cast<std::size_t>(i)].sentence);
+      const std::vector<std::int32_t>& ids = allowed_[sentence];
+      own.clear();
+      auto column = columns.begin();
+      for (const std::int32_t id : ids) {
+        column = std::lower_bound(column, columns.end(), id);
+        own.push_back(from(i, column - columns.begin()));
+      }
+      kernels::log_softmax<float>(kernels::Matrix<float>::dense(own.data(), 1, std::ssize(own)));
+      for (std::size_t j = 0; j < ids.size(); ++j) to(i, ids[j]) = own[j];
+    }
+  });
+  return whole;
 }
 
 kernels::ConstMatrix<float> TransformerScorer::step(std::span<const HypothesisStep> live) {
@@ -79,9 +121,14 @@ kernels::ConstMatrix<float> TransformerScorer::step(std::span<const HypothesisSt
   scores_ = {};  // the memory of the last step serves this one
   for (std::size_t i = 0; i < members_.size(); ++i) {
     std::vector<autograd::AttentionRecord> records;
-    const tensor::Tensor logits =
-        members_[i].model->step(tokens, hypotheses, states_[i], with_attention_ ? &records : nullptr);
-    kernels::log_softmax<float>(logits.matrix<float>());
+    tensor::Tensor logits =
+        members_[i].model->step(tokens, hypotheses, states_[i], with_attention_ ? &records : nullptr,
+                                outputs_.empty() ? nullptr : &outputs_[i]);
+    if (outputs_.empty()) {
+      kernels::log_softmax<float>(logits.matrix<float>());
+    } else {
+      logits = spread(logits, live);
+    }
     if (with_attention_) keep_attention(live, records, members_[i].weight);
     if (members_.size() == 1) {
       scores_ = logits;

@@ -26,8 +26,11 @@ class TransformerScorer final : public Scorer {
   TransformerScorer(const nn::Transformer& model, std::span<const std::vector<std::int32_t>> sources);
 
   // Encodes sources: ids that end with eos, each at least one. They are numbered on from those that joined before, from
-  // 0. What was kept of forgotten sentences goes.
-  void join(std::span<const std::vector<std::int32_t>> sources);
+  // 0. What was kept of forgotten sentences goes. `allowed` is empty, or has for each source the target tokens, in
+  // ascending order, that its probabilities are over; all others are impossible. Either every sentence has some or
+  // none.
+  void join(std::span<const std::vector<std::int32_t>> sources,
+            std::span<const std::vector<std::int32_t>> allowed = {});
 
   std::int64_t vocabulary() const override { return members_.front().model->config().target_vocabulary; }
   kernels::ConstMatrix<float> step(std::span<const HypothesisStep> live) override;
@@ -38,10 +41,15 @@ class TransformerScorer final : public Scorer {
   void keep_attention(std::span<const HypothesisStep> live, const std::vector<autograd::AttentionRecord>& records,
                       double share);
 
+  // Joined logits become log-probabilities of the whole vocabulary.
+  tensor::Tensor spread(const tensor::Tensor& logits, std::span<const HypothesisStep> live) const;
+
   std::vector<Member> members_;  // weights sum to 1
   bool with_attention_;
   std::vector<nn::DecoderState> states_;  // [members]
   std::vector<std::int64_t> forgotten_;
+  std::vector<std::vector<std::int32_t>> allowed_;  // of every sentence; empty: all tokens
+  std::vector<nn::OutputRows> outputs_;             // [members] the union over the present sentences
   tensor::Tensor scores_;
   std::vector<std::vector<float>> attention_;  // [rows of the latest step][source tokens]
 };

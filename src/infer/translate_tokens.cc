@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "infer/shortlist.h"
 
 namespace zhuyi::infer {
 namespace {
@@ -86,12 +87,31 @@ class Batch {
       indices_.push_back(index);
     }
     if (sources.empty()) return;
-    scorer_.join(sources);
+    scorer_.join(sources, allowed(sources, first));
     for (std::size_t i = 0; i < sources.size(); ++i) {
       const std::size_t index = indices_[first + i];
       search_.join(static_cast<std::int64_t>(first + i), std::ssize(sources[i]), work_.rules,
                    work_.own.empty() ? SentenceOptions{} : work_.own[index]);
     }
+  }
+
+  // What each may use, with a shortlist: what it says, and what is asked of the sentence.
+  std::vector<std::vector<std::int32_t>> allowed(Sources sources, std::size_t first) const {
+    std::vector<std::vector<std::int32_t>> result;
+    const Shortlist* shortlist = work_.rules->options.shortlist.get();
+    if (shortlist == nullptr) return result;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      std::vector<std::int32_t>& ids = result.emplace_back(shortlist->allowed(sources[i]));
+      if (work_.own.empty()) continue;
+      const SentenceOptions& own = work_.own[indices_[first + i]];
+      ids.insert(ids.end(), own.prefix.begin(), own.prefix.end());
+      for (const Phrase& phrase : own.phrases) {
+        for (const std::vector<std::int32_t>& way : phrase) ids.insert(ids.end(), way.begin(), way.end());
+      }
+      std::sort(ids.begin(), ids.end());
+      ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    }
+    return result;
   }
 
   Work& work_;

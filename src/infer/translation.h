@@ -66,6 +66,7 @@ struct Alternative {
   double score = 0;                  // what the search ranks by, over the whole
   double log_probability = 0;        // natural logarithm, eos included
   bool finished = true;              // false: the maximum length cut it short
+  std::vector<std::string> pieces;   // [tokens]
   std::vector<WordScore> words;
   double end_log_probability = 0;  // of the ends of its parts: with the words' it sums to log_probability
   std::vector<std::vector<float>>

@@ -63,6 +63,19 @@ std::shared_ptr<const std::vector<std::string>> token_texts(const text::Tokenize
   return texts;
 }
 
+// The ids of pieces with spaces between.
+std::vector<std::int32_t> ids_of(const text::Tokenizer& tokenizer, const std::string& line, std::int64_t number) {
+  std::vector<std::int32_t> ids;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find(' ', begin), line.size());
+    if (end > begin) ids.push_back(tokenizer.id(std::string_view(line).substr(begin, end - begin)));
+    base::check_kind(ids.empty() || ids.back() >= 0, base::ErrorKind::bad_file,
+                     "line {}: the vocabulary has no piece '{}'", number, line.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return ids;
+}
+
 // The parts of the lines that the model reads, for which `wanted` holds.
 template <class Wanted>
 std::vector<Part*> parts_of(std::vector<Line>& lines, const Wanted& wanted) {
@@ -183,11 +196,13 @@ void Translator::keep_protected(std::vector<Line>& lines, const SearchOptions& s
 }
 
 std::vector<ScoredPair> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
-                                          const BatchLimits& batches, std::int64_t first) const {
+                                          const BatchLimits& batches, std::int64_t first, bool pieces) const {
   base::check(sources.size() == targets.size(), "score: {} sources and {} targets", sources.size(), targets.size());
   const std::int64_t longest = std::min(kLongestScored, position_limit(model().transformer->config()));
-  const auto encode = [&](const text::Tokenizer& tokenizer, const std::string& line, std::size_t i, const char* side) {
-    std::vector<std::int32_t> ids = tokenizer.encode(line);
+  const auto encode = [&](const text::Tokenizer& tokenizer, const std::string& line, std::size_t i, const char* side,
+                          bool as_pieces) {
+    std::vector<std::int32_t> ids =
+        as_pieces ? ids_of(tokenizer, line, first + static_cast<std::int64_t>(i)) : tokenizer.encode(line);
     ids.push_back(tokenizer.eos());
     base::check_kind(std::ssize(ids) <= longest, base::ErrorKind::bad_file,
                      "line {}: the {} has {} tokens, expected at most {}; score its sentences one by one",
@@ -197,8 +212,8 @@ std::vector<ScoredPair> Translator::score(std::span<const std::string> sources, 
   std::vector<std::vector<std::int32_t>> source_ids;
   std::vector<std::vector<std::int32_t>> target_ids;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    source_ids.push_back(encode(model().source, sources[i], i, "source"));
-    target_ids.push_back(encode(model().target, targets[i], i, "target"));
+    source_ids.push_back(encode(model().source, sources[i], i, "source", false));
+    target_ids.push_back(encode(model().target, targets[i], i, "target", pieces));
   }
   std::vector<ScoredPair> scored;
   for (std::vector<float>& tokens : score_tokens(members_, source_ids, target_ids, batches)) {

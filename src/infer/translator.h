@@ -49,9 +49,11 @@ class Translator {
 
   // How probable the model finds targets[i] as the translation of sources[i], both cut into pieces by the tokenizers;
   // each pair is scored as if alone. Throws invalid_argument when the numbers differ, and bad_file, naming the pair
-  // (counted from `first`), for one longer than the model's positions or 4,096 tokens.
+  // (counted from `first`), for one longer than the model's positions or 4,096 tokens. With `pieces` a target is given
+  // as pieces of the vocabulary with spaces between: a text may be cut in several ways, of which the search may have
+  // found another than the tokenizer's; bad_file names one that the vocabulary lacks.
   std::vector<ScoredPair> score(std::span<const std::string> sources, std::span<const std::string> targets,
-                                const BatchLimits& batches = {}, std::int64_t first = 1) const;
+                                const BatchLimits& batches = {}, std::int64_t first = 1, bool pieces = false) const;
 
   // Whether both are short enough for score().
   bool can_score(const std::string& source, const std::string& target) const;

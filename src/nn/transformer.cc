@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "kernels/gemm.h"
 
 namespace zhuyi::nn {
 
@@ -141,7 +142,8 @@ void Transformer::join(const Memory& memory, std::span<const std::int64_t> left,
 }
 
 Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
-                         DecoderState& state, std::vector<autograd::AttentionRecord>* attention) const {
+                         DecoderState& state, std::vector<autograd::AttentionRecord>* attention,
+                         const OutputRows* outputs) const {
   check(tokens.size() == hypotheses.size(), "step: {} tokens for {} hypotheses", tokens.size(), hypotheses.size());
   Run run;
   run.attention_records = attention;
@@ -154,7 +156,31 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
         first ? 0 : static_cast<std::int32_t>(state.histories[static_cast<std::size_t>(hypothesis.parent)].size()));
   }
   const Var embedded = (*target_embedding_)(tokens, positions, run);
-  return logits(decoder_->step(embedded, hypotheses, state, run), run).value();
+  const Var decoded = decoder_->step(embedded, hypotheses, state, run);
+  if (outputs == nullptr) return logits(decoded, run).value();
+  const Tensor some(decoded.rows(), outputs->weights.rows());
+  kernels::GemmOptions<float> options;
+  if (!outputs->bias.empty()) options.bias = outputs->bias.data<float>().data();
+  kernels::gemm<float>(decoded.value().matrix<float>(), outputs->weights.matrix<float>().transposed(),
+                       some.matrix<float>(), options);
+  return some;
+}
+
+OutputRows Transformer::output_rows(std::span<const std::int32_t> ids) const {
+  const Tensor& all = output_.parameter->value;
+  OutputRows result{.ids = {ids.begin(), ids.end()},
+                    .weights = Tensor(std::ssize(ids), all.columns()),
+                    .bias = output_bias_ ? Tensor(1, std::ssize(ids)) : Tensor()};
+  for (std::int64_t i = 0; i < std::ssize(ids); ++i) {
+    const std::int64_t id = ids[static_cast<std::size_t>(i)];
+    check(id >= 0 && id < all.rows(), "output_rows: piece {} of {}", id, all.rows());
+    result.weights.slice(i, i + 1).assign(all.slice(id, id + 1));
+    if (output_bias_) {
+      result.bias.data<float>()[static_cast<std::size_t>(i)] =
+          output_bias_->value.data<float>()[static_cast<std::size_t>(id)];
+    }
+  }
+  return result;
 }
 
 void Transformer::pack() {

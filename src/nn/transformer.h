@@ -36,6 +36,13 @@ struct Memory {
   tensor::Segments sentences;
 };
 
+// Some rows of the output projection, copied together.
+struct OutputRows {
+  std::vector<std::int32_t> ids;
+  tensor::Tensor weights;  // [ids, d_model]
+  tensor::Tensor bias;     // [1, ids], empty without one
+};
+
 // The model: const in every pass, so that one can serve many threads.
 class Transformer {
  public:
@@ -75,7 +82,11 @@ class Transformer {
   DecoderState start(const Memory& memory) const;
   void join(const Memory& memory, std::span<const std::int64_t> left, DecoderState& state) const;
   tensor::Tensor step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
-                      DecoderState& state, std::vector<autograd::AttentionRecord>* attention = nullptr) const;
+                      DecoderState& state, std::vector<autograd::AttentionRecord>* attention = nullptr,
+                      const OutputRows* outputs = nullptr) const;
+  // The rows of the output projection for some target pieces; step() with them gives [hypotheses, ids], each number the
+  // same as among all.
+  OutputRows output_rows(std::span<const std::int32_t> ids) const;
 
   // What weights are stored in: f32, or as it was frozen.
   kernels::Precision precision() const { return precision_; }

@@ -91,6 +91,33 @@ TEST_F(TranslateCommand, JsonHoldsTheTranslationAndWhatWasAskedFor) {
   EXPECT_NEAR(row, 1, 1e-4);
 }
 
+TEST_F(TranslateCommand, EveryAlternativeHasTheScoreOfItsPieces) {
+  std::string text;
+  for (const std::string& line : infer::training_lines()) text += line + "\n";
+  std::string pairs;
+  std::vector<double> totals;
+  const std::vector<std::string> arguments = {
+      "translate", "-m",         model(),        "--format",         "json", "--n-best", "6", "--beam",
+      "6",         "--no-split", "--no-protect", "--length-penalty", "none"};
+  for (const std::string& line : lines_of(run_zhuyi(arguments, text).out)) {
+    const nlohmann::json json = nlohmann::json::parse(line);
+    for (const auto& alternative : json["n_best"]) {
+      if (!alternative["finished"].get<bool>()) continue;
+      pairs += json["source"].get<std::string>() + "\t";
+      for (const auto& piece : alternative["pieces"]) pairs += piece.get<std::string>() + " ";
+      pairs += "\n";
+      totals.push_back(alternative["log_probability"]);
+    }
+  }
+  const Outcome outcome = run_zhuyi({"score", "-m", model(), folder().write("n-best.tsv", pairs), "--pieces"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::vector<std::string> scores = lines_of(outcome.out);
+  ASSERT_EQ(scores.size(), totals.size());
+  EXPECT_GE(totals.size(), 6u);
+  for (std::size_t i = 0; i < totals.size(); ++i) EXPECT_NEAR(std::stod(scores[i]), totals[i], 1e-4);
+  EXPECT_EQ(run_zhuyi({"score", "-m", model(), folder().write("no.tsv", "a\tqqqq\n"), "--pieces"}).exit_code, 3);
+}
+
 TEST_F(TranslateCommand, TabSeparatedLinesCanBeScored) {
   const Outcome outcome = translate("Close\tthe file\n\n", {"--format", "tsv"});
   const std::vector<std::string> lines = lines_of(outcome.out);
@@ -152,6 +179,17 @@ TEST_F(TranslateCommand, OptionsOfTheSearchReachIt) {
   EXPECT_EQ(translate(line, {"--word-scores"}).exit_code, 2);
   EXPECT_EQ(translate(line, {"--alignment", "soft"}).exit_code, 2);
   EXPECT_THAT(translate(line, {"--alignment", "hard"}).out, ::testing::ContainsRegex(" [|][|][|] [0-9]+-0 [0-9]+-1"));
+}
+
+TEST_F(TranslateCommand, AShortlistIsMadeAndUsed) {
+  const std::string pairs = folder().write("train.tsv", "Close the file\t关闭文件\nSave it\t保存\n");
+  const std::string list = folder().file("shortlist");
+  const Outcome made = run_zhuyi({"shortlist", "-m", model(), pairs, "-o", list, "--best", "5"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("from 2 pairs"));
+  EXPECT_EQ(translate("Close the file\n", {"--shortlist", list}).exit_code, 0);
+  EXPECT_EQ(translate("Close the file\n", {"--shortlist", folder().write("bad", "x")}).exit_code, 3);
+  EXPECT_EQ(run_zhuyi({"shortlist", "-m", model(), pairs}).exit_code, 2);
 }
 
 // A terminal for standard error.

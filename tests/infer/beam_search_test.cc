@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "infer/toy_search.h"
+#include "infer/slow_search.h"
 
 namespace zhuyi::infer {
 namespace {

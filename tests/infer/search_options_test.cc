@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "infer/toy_search.h"
+#include "infer/slow_search.h"
 
 namespace zhuyi::infer {
 namespace {
