@@ -158,7 +158,17 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
   const Var embedded = (*target_embedding_)(tokens, positions, run);
   const Var decoded = decoder_->step(embedded, hypotheses, state, run);
   if (outputs == nullptr) return logits(decoded, run).value();
-  const Tensor some(decoded.rows(), outputs->weights.rows());
+  const auto count = std::ssize(outputs->ids);
+  const Tensor some(decoded.rows(), count);
+  if (outputs->weights.empty()) {
+    const Tensor all = logits(decoded, run).value();
+    const kernels::Matrix<float> from = all.matrix<float>();
+    const kernels::Matrix<float> to = some.matrix<float>();
+    for (std::int64_t i = 0; i < from.rows; ++i) {
+      for (std::int64_t j = 0; j < count; ++j) to(i, j) = from(i, outputs->ids[static_cast<std::size_t>(j)]);
+    }
+    return some;
+  }
   kernels::GemmOptions<float> options;
   if (!outputs->bias.empty()) options.bias = outputs->bias.data<float>().data();
   kernels::gemm<float>(decoded.value().matrix<float>(), outputs->weights.matrix<float>().transposed(),
@@ -167,13 +177,16 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
 }
 
 OutputRows Transformer::output_rows(std::span<const std::int32_t> ids) const {
+  for (const std::int32_t id : ids) {
+    check(id >= 0 && id < config_.target_vocabulary, "output_rows: piece {} of {}", id, config_.target_vocabulary);
+  }
+  if (precision() != kernels::Precision::f32) return {.ids = {ids.begin(), ids.end()}, .weights = {}, .bias = {}};
   const Tensor& all = output_.parameter->value;
   OutputRows result{.ids = {ids.begin(), ids.end()},
                     .weights = Tensor(std::ssize(ids), all.columns()),
                     .bias = output_bias_ ? Tensor(1, std::ssize(ids)) : Tensor()};
   for (std::int64_t i = 0; i < std::ssize(ids); ++i) {
     const std::int64_t id = ids[static_cast<std::size_t>(i)];
-    check(id >= 0 && id < all.rows(), "output_rows: piece {} of {}", id, all.rows());
     result.weights.slice(i, i + 1).assign(all.slice(id, id + 1));
     if (output_bias_) {
       result.bias.data<float>()[static_cast<std::size_t>(i)] =

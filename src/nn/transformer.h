@@ -39,7 +39,7 @@ struct Memory {
 // Some rows of the output projection, copied together.
 struct OutputRows {
   std::vector<std::int32_t> ids;
-  tensor::Tensor weights;  // [ids, d_model]
+  tensor::Tensor weights;  // [ids, d_model]; empty when the model is not in f32: then all logits are computed
   tensor::Tensor bias;     // [1, ids], empty without one
 };
 

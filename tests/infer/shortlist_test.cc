@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "infer/attention_picture.h"
+#include "infer/freeze.h"
 #include "infer/small_translator.h"
 #include "infer/translator.h"
 #include "temporary_folder.h"
@@ -182,6 +183,21 @@ TEST_F(ShortSearch, ProbabilitiesAreOverTheList) {
         EXPECT_NEAR(listed(i, id), static_cast<double>(whole(i, id)) - std::log(sum), 1e-5);
       }
     }
+  }
+}
+
+TEST(FrozenShortSearch, OfAllPiecesIsTheSearch) {
+  for (const kernels::Precision precision : {kernels::Precision::int8, kernels::Precision::bf16}) {
+    if (!kernels::has_precision(precision)) continue;
+    const Translator translator(freeze(small_model(), precision));
+    TranslateOptions how = translator.defaults();
+    how.search.max_length_extra = 4;
+    const std::vector<Translation> free = translator.translate(training_lines(), how);
+    std::vector<std::int32_t> all(static_cast<std::size_t>(translator.model().target.size()));
+    std::iota(all.begin(), all.end(), 0);
+    how.search.shortlist = std::make_shared<const Shortlist>(all, std::vector<std::vector<std::int32_t>>());
+    const std::vector<Translation> listed = translator.translate(training_lines(), how);
+    for (std::size_t i = 0; i < free.size(); ++i) EXPECT_EQ(listed[i].text, free[i].text);
   }
 }
 
