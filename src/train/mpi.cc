@@ -20,8 +20,8 @@ namespace {
 using base::check_kind;
 using base::ErrorKind;
 
-// The functions of the library that are used. It is opened at run time: linked to the program, it would take as long to
-// load as everything else together, in every command.
+// The functions of the library that are used. It is opened at run time: linked to the program, every command would wait
+// for it and could not run without it.
 class Library {
  public:
   Library() {
