@@ -57,6 +57,7 @@ std::string lines_of(const std::vector<SentencePair>& pairs) {
     lines += pair.target;
     lines += '\t';
     lines += pair.document;
+    if (pair.weight != 1) lines += fmt::format("\t{}", pair.weight);
     lines += '\n';
   }
   return lines;

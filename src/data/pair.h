@@ -11,6 +11,7 @@ struct SentencePair {
   std::string target;
   std::string document;   // what is held out together when a corpus is split
   std::int64_t line = 0;  // where it stood in its file, from 1; 0 where that has no meaning
+  double weight = 1;      // how often it is seen in training, beside others
 };
 
 }  // namespace zhuyi::data

@@ -1,5 +1,7 @@
 #include "data/pairs.h"
 
+#include <charconv>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +15,8 @@ namespace zhuyi::data {
 namespace {
 
 using base::ErrorKind;
+
+constexpr double kMaxWeight = 1e6;
 
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   std::vector<std::string> lines;
@@ -57,35 +61,50 @@ std::vector<SentencePair> read_line_pairs(const std::filesystem::path& source, c
   return pairs;
 }
 
+SentencePair tsv_pair(std::string_view line, const std::filesystem::path& path, std::int64_t number) {
+  const std::vector<std::string_view> columns = columns_of(line);
+  base::check_kind(columns.size() >= 2 && columns.size() <= 4, ErrorKind::bad_file,
+                   "{}, line {}: {} between tabs; expected source TAB target, and after them document and weight",
+                   path.string(), number,
+                   columns.size() == 1 ? std::string("one column") : fmt::format("{} columns", columns.size()));
+  SentencePair pair{
+      .source = std::string(columns[0]), .target = std::string(columns[1]), .document = {}, .line = number};
+  if (columns.size() > 2) pair.document = columns[2];
+  if (columns.size() == 4) {
+    const std::string_view text = columns[3];
+    const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), pair.weight);
+    base::check_kind(code == std::errc() && rest == text.data() + text.size() && std::isfinite(pair.weight) &&
+                         pair.weight >= 0 && pair.weight <= kMaxWeight,
+                     ErrorKind::bad_file, "{}, line {}: '{}' is not a weight; expected a number from 0 to {}",
+                     path.string(), number, text, kMaxWeight);
+  }
+  if (columns.size() == 2 || (columns.size() == 4 && pair.document.empty())) {
+    pair.document = part_name(path.filename().string(), number - 1);
+  }
+  return pair;
+}
+
 std::vector<SentencePair> read_tsv_pairs(const std::filesystem::path& path) {
-  const std::string name = path.filename().string();
   std::vector<SentencePair> pairs;
   base::for_each_line(read_text_file(path), [&](std::string_view line) {
-    const auto index = static_cast<std::int64_t>(pairs.size());
-    const std::vector<std::string_view> columns = columns_of(line);
-    base::check_kind(columns.size() == 2 || columns.size() == 3, ErrorKind::bad_file,
-                     "{}, line {}: {} between tabs; expected source TAB target, or source TAB target TAB document",
-                     path.string(), index + 1,
-                     columns.size() == 1 ? std::string("one column") : fmt::format("{} columns", columns.size()));
-    pairs.push_back({.source = std::string(columns[0]),
-                     .target = std::string(columns[1]),
-                     .document = columns.size() == 3 ? std::string(columns[2]) : part_name(name, index),
-                     .line = index + 1});
+    pairs.push_back(tsv_pair(line, path, static_cast<std::int64_t>(pairs.size()) + 1));
   });
   base::check_kind(!pairs.empty(), ErrorKind::bad_file, "{} is empty", path.string());
   return pairs;
 }
 
+void check_clean(const SentencePair& pair, const std::filesystem::path& path) {
+  base::check_kind(text::valid_utf8(pair.source) && text::valid_utf8(pair.target), ErrorKind::bad_file,
+                   "{}, line {}: not UTF-8; make the file with zhuyi corpus, which leaves such lines out",
+                   path.string(), pair.line);
+  base::check_kind(!text::blank(pair.source) && !text::blank(pair.target), ErrorKind::bad_file,
+                   "{}, line {}: the {} is blank; make the file with zhuyi corpus, which leaves such lines out",
+                   path.string(), pair.line, text::blank(pair.source) ? "source" : "target");
+}
+
 std::vector<SentencePair> read_tsv(const std::filesystem::path& path) {
   std::vector<SentencePair> pairs = read_tsv_pairs(path);
-  for (const SentencePair& pair : pairs) {
-    base::check_kind(text::valid_utf8(pair.source) && text::valid_utf8(pair.target), ErrorKind::bad_file,
-                     "{}, line {}: not UTF-8; make the file with zhuyi corpus, which leaves such lines out",
-                     path.string(), pair.line);
-    base::check_kind(!text::blank(pair.source) && !text::blank(pair.target), ErrorKind::bad_file,
-                     "{}, line {}: the {} is blank; make the file with zhuyi corpus, which leaves such lines out",
-                     path.string(), pair.line, text::blank(pair.source) ? "source" : "target");
-  }
+  for (const SentencePair& pair : pairs) check_clean(pair, path);
   return pairs;
 }
 

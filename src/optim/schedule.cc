@@ -14,10 +14,11 @@ constexpr const char* kNames[] = {"paper", "inverse-square-root", "linear", "cos
 
 }  // namespace
 
-double Schedule::rate(std::int64_t step, double progress) const {
+double Schedule::rate(std::int64_t step, double progress, std::int64_t tokens) const {
   base::check(step >= 1 && warmup >= 1, "schedule: step {} with a warm-up of {}, expected at least 1", step, warmup);
-  const auto s = static_cast<double>(step);
-  const auto w = static_cast<double>(warmup);
+  const bool by_tokens = warmup_tokens > 0 && kind != ScheduleKind::paper;
+  const auto s = static_cast<double>(by_tokens ? tokens : step);
+  const auto w = static_cast<double>(by_tokens ? warmup_tokens : warmup);
   const double left = std::clamp(1 - progress, 0.0, 1.0);
   const double rise = std::min(1.0, s / w);
   switch (kind) {

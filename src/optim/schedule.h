@@ -16,14 +16,16 @@ enum class ScheduleKind {
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::paper;
-  double peak = 1e-3;          // highest rate; for `paper`, the factor
-  std::int64_t warmup = 4000;  // steps
-  std::int64_t d_model = 512;  // `paper` only
-  double cooldown = 0.2;       // share of training, `constant` only
+  double peak = 1e-3;              // highest rate; for `paper`, the factor
+  std::int64_t warmup = 4000;      // steps
+  std::int64_t warmup_tokens = 0;  // instead of steps: target tokens; not for `paper`
+  std::int64_t d_model = 512;      // `paper` only
+  double cooldown = 0.2;           // share of training, `constant` only
 
-  // The rate of step `step` (the first is 1), when `progress` in [0, 1] of the training is done. Only linear, cosine
-  // and constant look at the progress; whoever trains by the clock gives them the share of the time.
-  double rate(std::int64_t step, double progress) const;
+  // The rate of step `step` (the first is 1), when `progress` in [0, 1] of the training is done and `tokens` target
+  // tokens have been seen, this step's included. Only linear, cosine and constant look at the progress; whoever trains
+  // by the clock gives them the share of the time. With warmup_tokens, "step / warmup" is tokens / warmup_tokens.
+  double rate(std::int64_t step, double progress, std::int64_t tokens = 0) const;
 };
 
 // The word of a kind (paper, inverse-square-root, linear, cosine, constant) and back; throws invalid_argument.

@@ -160,6 +160,8 @@ Piece read_piece(std::string_view message) {
 
 void read_trainer(std::string_view message, PieceModel& model) {
   for_each_field(message, [&](const Field& field) {
+    constexpr std::uint64_t kBpe = 2;
+    if (field.number == 3 && field.wire == 0) model.bpe = field.value == kBpe;
     if (field.number == 24 && field.wire == 0) model.whitespace_as_suffix = field.value != 0;
     if (field.number == 35 && field.wire == 0) model.byte_fallback = field.value != 0;
     if (field.number == 44 && field.wire == 2) model.unknown_surface = field.bytes;

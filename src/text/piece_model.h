@@ -24,6 +24,7 @@ struct PieceModel {
   bool remove_extra_whitespaces = true;
   bool whitespace_as_suffix = false;
   bool byte_fallback = false;
+  bool bpe = false;  // made by merges in the order of the scores (Sennrich et al., 2016), not unigram
   std::string unknown_surface = " \u2047 ";  // what an unknown id decodes to
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/error.h"
+
 namespace zhuyi::data {
 namespace {
 
@@ -69,6 +71,46 @@ TEST(Batcher, SimilarLengthsStandTogether) {
   };
   EXPECT_GT(spread(1), 30);
   EXPECT_LT(spread(1000), 12);
+}
+
+TEST(Batcher, ABatchIsFilledByTheUnitThatIsAskedFor) {
+  const std::vector<PairLength> lengths = some_lengths();
+  for (const BatchUnit unit : {BatchUnit::target, BatchUnit::sum, BatchUnit::sentences}) {
+    const auto batches = plan_epoch(lengths, {.tokens = 100, .unit = unit, .pool = 4, .seed = 3}, 0);
+    std::int64_t fullest = 0;
+    for (const auto& batch : batches) {
+      std::int64_t filled = 0;
+      for (const std::int64_t pair : batch) {
+        const PairLength& length = lengths[static_cast<std::size_t>(pair)];
+        filled += unit == BatchUnit::sentences ? 1 : length.target + (unit == BatchUnit::sum ? length.source : 0);
+      }
+      EXPECT_LE(filled, 100);
+      fullest = std::max(fullest, filled);
+    }
+    EXPECT_GT(fullest, 90);
+    EXPECT_EQ(batch_unit_of(name_of(unit)), unit);
+  }
+  EXPECT_THROW(batch_unit_of("words"), base::Error);
+}
+
+// 0.25, 1, 2.5 times an epoch on average, over 400 epochs: within five standard deviations.
+TEST(Batcher, WeightsAreHowOftenAPairIsSeen) {
+  const std::vector<PairLength> lengths(4, {3, 3});
+  const std::vector<float> weights = {0.25F, 1, 2.5F, 0};
+  std::vector<double> seen(4, 0.0);
+  for (std::int64_t epoch = 0; epoch < 400; ++epoch) {
+    std::vector<std::int64_t> all = flattened(plan_epoch(lengths, {.tokens = 6, .pool = 2, .seed = 1}, epoch, weights));
+    EXPECT_EQ(std::count(all.begin(), all.end(), 1), 1);
+    EXPECT_GE(std::count(all.begin(), all.end(), 2), 2);
+    EXPECT_LE(std::count(all.begin(), all.end(), 2), 3);
+    for (const std::int64_t pair : all) seen[static_cast<std::size_t>(pair)] += 1.0 / 400;
+  }
+  EXPECT_NEAR(seen[0], 0.25, 5 * 0.0217);
+  EXPECT_NEAR(seen[1], 1, 1e-9);
+  EXPECT_NEAR(seen[2], 2.5, 5 * 0.025);
+  EXPECT_EQ(seen[3], 0);
+  const std::vector<float> too_few = {1};
+  EXPECT_THROW(plan_epoch(lengths, {}, 0, too_few), base::Error);
 }
 
 TEST(Batcher, APairLongerThanTheBudgetStandsAlone) {

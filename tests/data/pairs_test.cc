@@ -72,6 +72,18 @@ TEST(Tsv, ReadsTwoOrThreeColumns) {
   EXPECT_EQ(pairs[1].line, 2);
 }
 
+TEST(Tsv, TheFourthColumnIsAWeight) {
+  const TemporaryFolder folder;
+  base::write_file(folder / "a.tsv", "a\tb\tbook\t0.25\na\tb\t\t3\na\tb\tbook\n");
+  const std::vector<SentencePair> pairs = read_tsv(folder / "a.tsv");
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].weight, 0.25);
+  EXPECT_EQ(pairs[0].document, "book");
+  EXPECT_EQ(pairs[1].weight, 3);
+  EXPECT_EQ(pairs[1].document, "a.tsv#1");
+  EXPECT_EQ(pairs[2].weight, 1);
+}
+
 TEST(Tsv, NamesTheLineOfAnError) {
   const TemporaryFolder folder;
   const auto read = [&](const std::string& content) {
@@ -80,7 +92,10 @@ TEST(Tsv, NamesTheLineOfAnError) {
   };
   EXPECT_THAT(read("a\tb\nno tab\n"), AllOf(HasSubstr("a.tsv, line 2"), HasSubstr("one column")));
   EXPECT_THAT(read("a\tb\n\n"), HasSubstr("line 2"));
-  EXPECT_THAT(read("a\tb\tc\td\n"), AllOf(HasSubstr("line 1"), HasSubstr("4 columns")));
+  EXPECT_THAT(read("a\tb\tc\t1\te\n"), AllOf(HasSubstr("line 1"), HasSubstr("5 columns")));
+  for (const char* weight : {"x", "", "-1", "nan", "inf", "1e9", "1 "}) {
+    EXPECT_THAT(read(fmt::format("a\tb\tc\t{}\n", weight)), AllOf(HasSubstr("line 1"), HasSubstr("weight")));
+  }
   EXPECT_THAT(read("a\tb\na\t\xff\n"), AllOf(HasSubstr("line 2"), HasSubstr("UTF-8")));
   EXPECT_THAT(read("a\tb\n \tb\n"), AllOf(HasSubstr("line 2"), HasSubstr("source is blank")));
   EXPECT_THAT(read(""), HasSubstr("empty"));

@@ -83,6 +83,19 @@ TEST(Schedule, ConstantWithCooldown) {
   EXPECT_EQ(constant.rate(50, 1), 1e-3);
 }
 
+// A quarter of the warm-up's tokens: a quarter of the peak; four times as many: sqrt(1 / 4) of it.
+TEST(Schedule, WarmUpByTokens) {
+  Schedule root = schedule(ScheduleKind::inverse_square_root, 1e-3, 7);
+  root.warmup_tokens = 1000000;
+  EXPECT_NEAR(root.rate(3, 0, 250000), 2.5e-4, 1e-15);
+  EXPECT_NEAR(root.rate(9999, 0, 1000000), 1e-3, 1e-15);
+  EXPECT_NEAR(root.rate(9999, 0, 4000000), 5e-4, 1e-15);
+  Schedule linear = root;
+  linear.kind = ScheduleKind::linear;
+  EXPECT_NEAR(linear.rate(1, 0.1, 500000), 5e-4, 1e-15);
+  EXPECT_NEAR(linear.rate(1, 0.75, 500000), 2.5e-4, 1e-15);
+}
+
 TEST(Schedule, RefusesStepZeroAndUnknownNames) {
   EXPECT_THROW(schedule(ScheduleKind::paper, 1, 4000).rate(0, 0), base::Error);
   EXPECT_THROW(schedule(ScheduleKind::linear, 1, 0).rate(1, 0), base::Error);
