@@ -17,6 +17,7 @@ Action freeze_command(CLI::App& app);
 Action corpus_command(CLI::App& app);
 Action evaluate_command(CLI::App& app);
 Action inspect_command(CLI::App& app);
+Action report_command(CLI::App& app);
 Action score_command(CLI::App& app);
 Action shortlist_command(CLI::App& app);
 Action tokenizer_command(CLI::App& app);

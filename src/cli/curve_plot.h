@@ -25,7 +25,22 @@ struct CurvePlot {
   PlotSeries marks;                // drawn as rings, with their numbers beside them
 };
 
-// The SVG document, ended by a line feed. Throws invalid_argument without a curve.
+// How large a picture is, in SVG units, and what is in it beside the curves.
+struct PlotStyle {
+  double width = 860;
+  double height = 500;
+  bool legend = true;  // to the right of the axes
+  bool dashes = true;  // tell the curves apart in a print in grey
+  bool dots = false;   // at every point of a curve
+};
+
+// The colour of the i-th curve, as "#rrggbb"; after eight they come again.
+std::string curve_colour(std::size_t i);
+
+// The <svg> element. Throws invalid_argument without a curve.
+std::string svg_element(const CurvePlot& plot, const PlotStyle& style);
+
+// The SVG document in the usual style, ended by a line feed.
 std::string svg_of(const CurvePlot& plot);
 
 }  // namespace zhuyi::cli

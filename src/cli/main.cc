@@ -39,6 +39,7 @@ const std::vector<CommandEntry>& commands() {
       {"evaluate", "BLEU and chrF of translations against references", cli::evaluate_command},
       {"freeze", "make a trained model smaller and faster for translating", cli::freeze_command},
       {"inspect", "configuration, parameters by part, vocabulary, where it came from", cli::inspect_command},
+      {"report", "one page with the curves of training runs", cli::report_command},
       {"score", "log-probability of each given translation", cli::score_command},
       {"shortlist", "which target pieces may translate a source piece, for faster translation", cli::shortlist_command},
       {"tokenizer", "train a SentencePiece tokenizer, encode and decode with it", cli::tokenizer_command},

@@ -34,11 +34,13 @@ std::string bar(double progress) {
 
 void TrainingObserver::started(const train::StepReport& where) {
   accepted_();
+  if (board_) board_->started(where);
   if (where.step == 0) return;
   std::cerr << fmt::format("continuing at step {}, after {} of training\n", where.step, time_text(where.seconds));
 }
 
 void TrainingObserver::stepped(const train::StepReport& report) {
+  if (board_) board_->stepped(report);
   const auto now = std::chrono::steady_clock::now();
   if (now - last_line_ < (terminal_ ? std::chrono::duration_cast<std::chrono::milliseconds>(kBarEvery)
                                     : std::chrono::duration_cast<std::chrono::milliseconds>(kLineEvery))) {
@@ -66,6 +68,7 @@ void TrainingObserver::skipped(const train::StepReport& where, const std::vector
 }
 
 void TrainingObserver::validated(const train::StepReport& where, const train::Validation& result, bool best) {
+  if (board_) board_->validated(where, result);
   finish();
   std::cerr << fmt::format("{} step {} validation nll {:.4f}", time_text(where.seconds), where.step, result.nll);
   if (result.translated > 0) {

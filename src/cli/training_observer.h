@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/tensorboard.h"
 #include "train/trainer.h"
 
 namespace zhuyi::cli {
@@ -23,6 +25,9 @@ class TrainingObserver final : public train::Observer {
   TrainingObserver(bool terminal, std::function<void()> accepted)
       : terminal_(terminal), accepted_(std::move(accepted)) {}
 
+  // Tells it of the progress too.
+  void add(TensorBoard board) { board_ = std::move(board); }
+
   void started(const train::StepReport& where) override;
   void stepped(const train::StepReport& report) override;
   void recovered(const std::string& message) override;
@@ -36,6 +41,7 @@ class TrainingObserver final : public train::Observer {
  private:
   bool terminal_;
   std::function<void()> accepted_;
+  std::optional<TensorBoard> board_;
   bool bar_shown_ = false;
   std::chrono::steady_clock::time_point last_line_{};
 };

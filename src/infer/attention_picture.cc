@@ -6,33 +6,15 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "text/markup.h"
 #include "text/utf8.h"
 
 namespace zhuyi::infer {
 namespace {
 
-constexpr float kFaintest = 0.005F;  // lighter cells of the small grids are left out: nobody sees them
+using text::escaped;
 
-// Text for HTML and for attributes; control characters, which no page may hold, become U+FFFD.
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text::replace_invalid_utf8(text)) {
-    if (c == '&') {
-      result += "&amp;";
-    } else if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '"') {
-      result += "&quot;";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      result += "\xEF\xBF\xBD";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
+constexpr float kFaintest = 0.005F;  // lighter cells of the small grids are left out: nobody sees them
 
 // Pixels that the longest label needs in the page's font of 13 pixels.
 std::int64_t label_width(const std::vector<std::string>& labels) {

@@ -14,6 +14,7 @@ namespace zhuyi::train {
 namespace {
 
 constexpr std::int64_t kBatchTokens = 2048;
+constexpr std::int64_t kSamples = 5;
 
 // Greedy translations of sources, as text.
 std::vector<std::string> translations(const formats::Model& model, std::span<const std::vector<std::int32_t>> sources) {
@@ -54,6 +55,10 @@ Validation Validator::run(const formats::Model& model, bool translate) const {
     result.bleu = metrics::corpus_bleu(hypotheses, references, metrics::default_tokenization(references)).score;
     result.chrf = metrics::corpus_chrf(hypotheses, references).score;
     result.translated = count;
+    for (std::int64_t i = 0; i < std::min(count, kSamples); ++i) {
+      const data::SentencePair& pair = pairs_[static_cast<std::size_t>(corpus_.index(i))];
+      result.samples.push_back({pair.source, pair.target, hypotheses[static_cast<std::size_t>(i)]});
+    }
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

@@ -12,12 +12,20 @@
 
 namespace zhuyi::train {
 
+// One of the translations behind BLEU and chrF.
+struct Sample {
+  std::string source;
+  std::string reference;
+  std::string translation;
+};
+
 struct Validation {
   double nll = 0;   // -log p per target token, eos included
   double bleu = 0;  // of greedy translations, 0 to 100
   double chrf = 0;
   std::int64_t translated = 0;  // sentences behind bleu and chrf; 0: not translated
   double seconds = 0;
+  std::vector<Sample> samples;  // of the first few sentences
 };
 
 class Validator {

@@ -16,8 +16,8 @@ namespace zhuyi::train {
 namespace {
 
 TEST(Metric, LossFallsAndTheOthersRise) {
-  const Validation a{.nll = 2, .bleu = 30, .chrf = 40, .translated = 1, .seconds = 0};
-  const Validation b{.nll = 3, .bleu = 20, .chrf = 50, .translated = 1, .seconds = 0};
+  const Validation a{.nll = 2, .bleu = 30, .chrf = 40, .translated = 1, .seconds = 0, .samples = {}};
+  const Validation b{.nll = 3, .bleu = 20, .chrf = 50, .translated = 1, .seconds = 0, .samples = {}};
   EXPECT_TRUE(better(Metric::nll, a, b));
   EXPECT_FALSE(better(Metric::nll, b, a));
   EXPECT_TRUE(better(Metric::bleu, a, b));
