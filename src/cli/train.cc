@@ -22,9 +22,11 @@
 #include "cli/saved_options.h"
 #include "cli/starting_model.h"
 #include "cli/training_observer.h"
+#include "cli/training_text.h"
 #include "data/pairs.h"
 #include "nn/config.h"
 #include "text/tokenizer.h"
+#include "train/initialise.h"
 #include "train/run_directory.h"
 #include "train/trainer.h"
 
@@ -36,14 +38,15 @@ using base::ErrorKind;
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string train;
+  TextOptions texts;
   std::string valid;
   std::string preset = "small";
   std::string tokenizer;
   std::string tokenizer_type = "unigram";
   std::int64_t vocabulary = 8000;
   bool separate = false;
-  std::int64_t max_tokens = 200;
+  bool new_vocabulary = false;
+  bool tensorboard = false;
   std::int64_t translate = 200;
   std::string schedule = "inverse-square-root";
   std::string optimizer = "adam";
@@ -146,7 +149,7 @@ Tokenizers tokenizers(const Options& options, const std::vector<data::SentencePa
 }
 
 void declare_data(CLI::App& app, Options& o) {
-  app.add_option("--train", o.train, "training pairs: TSV of `zhuyi corpus`");
+  declare_texts(app, o.texts, o.training);
   app.add_option("--valid", o.valid, "pairs to validate on, none of them in training");
   app.add_option("-o,--output", o.training.directory, "directory of the run")->required();
   app.add_option("--from", o.training.from, "start with the weights, sizes and tokenizer of this model");
@@ -154,7 +157,7 @@ void declare_data(CLI::App& app, Options& o) {
   app.add_option("--vocabulary", o.vocabulary, "pieces to learn, at most");
   app.add_option("--tokenizer-type", o.tokenizer_type, "what to learn")->check(CLI::IsMember({"unigram", "bpe"}));
   app.add_flag("--separate-tokenizers", o.separate, "one tokenizer a side; ties the output projection only");
-  app.add_option("--max-tokens", o.max_tokens, "leave out pairs with more tokens on a side (0: none)");
+  app.add_flag("--new-vocabulary", o.new_vocabulary, "with --from: learn a vocabulary; known pieces keep their rows");
 }
 
 void declare_model(CLI::App& app, Options& o) {
@@ -188,6 +191,7 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--schedule", o.schedule, "learning rate: paper, inverse-square-root, linear, cosine, constant");
   app.add_option("--learning-rate", t.schedule.peak, "its highest value (schedule paper: a factor)");
   app.add_option("--warmup", t.schedule.warmup, "steps until it is reached");
+  app.add_option("--warmup-tokens", t.schedule.warmup_tokens, "target tokens until it is reached, instead of steps");
   app.add_option("--cooldown", t.schedule.cooldown, "share of the training over which schedule constant falls to 0");
   app.add_option("--clip", t.clip, "largest norm of the gradient of the mean token loss (0: no limit)");
   app.add_option("--optimizer", o.optimizer, "adam, or muon: orthogonal momentum on the matrices of the layers");
@@ -197,6 +201,9 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--weight-decay", t.optimizer.adam.decay, "AdamW: share of the rate by which matrices shrink a step");
   app.add_option("--muon-momentum", t.optimizer.muon.momentum, "Muon");
   app.add_option("--ema", t.optimizer.average, "decay a step of a moving average of the weights, kept as the model");
+  app.add_option("--freeze", t.freeze, "leave parameters as they are, such as 'encoder.*'; may be repeated")
+      ->allow_extra_args(false)
+      ->default_str("");
   app.add_option("--seed", t.seed, "of weights, order and dropout")->check(CLI::NonNegativeNumber);
   app.add_option("--validate-minutes", t.validate_minutes, "between validations; each saves a checkpoint");
   app.add_option("--validate-steps", t.validate_steps, "between validations, instead of the time");
@@ -209,6 +216,7 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--memory", o.memory, "split batches to stay within so much memory, such as 8G (0: no limit)");
   app.add_option("--gradient-bits", t.gradient_bits, "of gradients between processes: 32, or 16 (bfloat16)");
   app.add_option("--report-steps", t.report_steps, "steps between lines of metrics.jsonl");
+  app.add_flag("--tensorboard", o.tensorboard, "also write TensorBoard's event files into the run directory");
   app.add_option("--threads", o.threads, "threads");
 }
 
@@ -222,7 +230,7 @@ kernels::Precision precision_of(const std::string& word) {
 
 // Completes the options and checks what can be checked before any work is done.
 void prepare(Options& o) {
-  check(!o.train.empty(), "train: no text to learn from; name it with --train FILE.tsv");
+  check(!o.texts.train.empty(), "train: no text to learn from; name it with --train FILE.tsv");
   check(!o.valid.empty(), "train: no text to validate on; name it with --valid FILE.tsv");
   check(o.threads >= 1 && o.threads <= 1024, "--threads is {}, expected 1 to 1024", o.threads);
   train::TrainOptions& t = o.training;
@@ -230,14 +238,35 @@ void prepare(Options& o) {
   t.optimizer.kind = optim::optimizer_of(o.optimizer);
   t.metric = train::metric_of(o.metric);
   t.precision = precision_of(o.precision);
+  t.batches.unit = data::batch_unit_of(o.texts.batch_by);
   if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
   t.batches.seed = t.seed;
   t.memory = bytes_of(o.memory);
   train::validate(t);
-  check(o.max_tokens >= 0 && o.translate >= 0, "--max-tokens is {} and --validate-translations {}, expected 0 or more",
-        o.max_tokens, o.translate);
+  check(o.texts.max_tokens >= 0 && o.translate >= 0,
+        "--max-tokens is {} and --validate-translations {}, expected 0 or more", o.texts.max_tokens, o.translate);
+  check(!o.new_vocabulary || !t.from.empty(), "--new-vocabulary is for a model that is started --from another");
   check(o.vocabulary >= 1, "--vocabulary is {}, expected 1 or more", o.vocabulary);
   configuration(o, o.vocabulary, o.vocabulary);
+}
+
+// The model with other pieces, unless it has these already; rows of pieces that both have stay.
+formats::Model with_vocabulary(formats::Model known, const Tokenizers& pieces, const Options& o) {
+  if (known.source.serialized() == pieces.source.serialized() &&
+      known.target.serialized() == pieces.target.serialized()) {
+    return known;
+  }
+  nn::Config config = known.transformer->config();
+  config.source_vocabulary = pieces.source.size();
+  config.target_vocabulary = pieces.target.size();
+  if (o.separate && config.tying == nn::Tying::all) config.tying = nn::Tying::output;
+  nn::validate(config);
+  formats::Model model{std::make_unique<nn::Transformer>(config, pieces.target.bos(), o.training.seed), pieces.source,
+                       pieces.target, known.provenance};
+  const train::Initialised result = train::initialise_from(known, model);
+  std::cerr << fmt::format("{} pieces are known to {} and keep their rows, {} are new\n", result.shared_rows,
+                           o.training.from, result.new_rows);
+  return model;
 }
 
 // A new model, or that of --from.
@@ -245,9 +274,8 @@ formats::Model make_model(const Options& o, const std::vector<data::SentencePair
   if (!o.training.from.empty()) {
     formats::Model model =
         starting_model(o.training.from, o.training.directory, [&](nn::Config& config) { change(config, o); });
-    check(o.tokenizer.empty() || text::Tokenizer::load(o.tokenizer).serialized() == model.source.serialized(),
-          "--tokenizer {} is not that of --from {}; leave it out", o.tokenizer, o.training.from);
-    return model;
+    if (!o.new_vocabulary && o.tokenizer.empty()) return model;
+    return with_vocabulary(std::move(model), tokenizers(o, pairs), o);
   }
   const Tokenizers pieces = tokenizers(o, pairs);
   const nn::Config config = configuration(o, pieces.source.size(), pieces.target.size());
@@ -271,11 +299,6 @@ formats::Model share(train::Communicator& processes, std::optional<formats::Mode
           {}};
 }
 
-train::EncodedCorpus encode(const std::vector<data::SentencePair>& pairs, const formats::Model& model,
-                            const Options& o) {
-  return {pairs, model.source, model.target, o.max_tokens};
-}
-
 // One of the processes that train, process 0 of them with a directory and a voice.
 void run(CLI::App& app, Options& o, train::Communicator& processes) {
   const bool first = processes.rank() == 0;
@@ -286,7 +309,7 @@ void run(CLI::App& app, Options& o, train::Communicator& processes) {
   restore_options(app, train::broadcast(processes, known ? base::read_file(config) : ""), config);
   prepare(o);
   train::TrainOptions& t = o.training;
-  std::vector<data::SentencePair> pairs = data::read_tsv(o.train);
+  TrainingText text(o.texts, t);
   std::vector<data::SentencePair> valid = data::read_tsv(o.valid);
   std::unique_ptr<base::FileLock> lock;
   if (first) {
@@ -296,24 +319,22 @@ void run(CLI::App& app, Options& o, train::Communicator& processes) {
   base::set_threads(processes.local_size() > 1 ? std::min(o.threads, most_threads) : o.threads);
   catch_interrupts();
 
-  formats::Model model = share(processes, first ? std::optional(make_model(o, pairs)) : std::nullopt);
+  formats::Model model = share(processes, first ? std::optional(make_model(o, text.pairs())) : std::nullopt);
   t.schedule.d_model = model.transformer->config().d_model;
-  const train::EncodedCorpus corpus = encode(pairs, model, o);
-  std::vector<data::SentencePair>().swap(pairs);
+  const std::unique_ptr<train::CorpusSource> source = text.encode(model);
   const train::Validator validator(std::move(valid), model.source, model.target, o.translate);
   if (!first) {
     SilentObserver observer;
-    train::train(model, corpus, validator, t, observer, processes);
+    train::train(model, *source, validator, t, observer, processes);
     return;
   }
-  std::cerr << fmt::format(
-      "{} pairs, {} target tokens an epoch ({} pairs left out as longer than {} tokens); {} parameters; products in "
-      "{}; validation on {} pairs{}\n",
-      corpus.size(), corpus.target_tokens(), corpus.left_out(), o.max_tokens, model.transformer->parameters().count(),
-      t.precision == kernels::Precision::bf16 ? "bf16" : "f32", validator.size(),
-      processes.size() > 1 ? fmt::format("; {} processes", processes.size()) : "");
+  std::cerr << fmt::format("{}; {} parameters; products in {}; validation on {} pairs{}\n", text.summary(),
+                           model.transformer->parameters().count(),
+                           t.precision == kernels::Precision::bf16 ? "bf16" : "f32", validator.size(),
+                           processes.size() > 1 ? fmt::format("; {} processes", processes.size()) : "");
   TrainingObserver observer(::isatty(STDERR_FILENO) != 0, [&] { save_options(app, config); });
-  const train::TrainResult result = train::train(model, corpus, validator, t, observer, processes);
+  if (o.tensorboard) observer.add(TensorBoard(directory));
+  const train::TrainResult result = train::train(model, *source, validator, t, observer, processes);
   observer.finish();
   const std::string file = (directory / "model.safetensors").string();
   if (result.interrupted) {

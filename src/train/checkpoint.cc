@@ -21,6 +21,7 @@ constexpr const char* kOptimizerSteps = "optimizer.steps";
 json to_json(const Progress& p) {
   return {{"step", p.step},
           {"epoch", p.epoch},
+          {"part", p.part},
           {"batch", p.batch},
           {"target_tokens", p.target_tokens},
           {"seconds", p.seconds},
@@ -45,6 +46,7 @@ Progress progress_from(const json& in) {
   Progress p;
   in.at("step").get_to(p.step);
   in.at("epoch").get_to(p.epoch);
+  in.at("part").get_to(p.part);
   in.at("batch").get_to(p.batch);
   in.at("target_tokens").get_to(p.target_tokens);
   in.at("seconds").get_to(p.seconds);

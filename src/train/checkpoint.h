@@ -25,7 +25,8 @@ struct Window {
 struct Progress {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
-  std::int64_t batch = 0;  // next batch of the epoch
+  std::int64_t part = 0;   // of the epoch; 0 for a corpus in memory
+  std::int64_t batch = 0;  // next batch of the part
   std::int64_t target_tokens = 0;
   double seconds = 0;
   double validated_seconds = 0;      // when the last validation was

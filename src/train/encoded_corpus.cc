@@ -1,6 +1,10 @@
 #include "train/encoded_corpus.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "base/parallel.h"
+#include "base/random.h"
 
 namespace zhuyi::train {
 namespace {
@@ -36,12 +40,25 @@ EncodedCorpus::EncodedCorpus(std::span<const data::SentencePair> pairs, const te
     }
     offsets_.push_back(static_cast<std::int64_t>(ids_.size()));
     lengths_.push_back(length);
+    weights_.push_back(static_cast<float>(pairs[i].weight));
     index_.push_back(static_cast<std::int64_t>(i));
     lines_.push_back(pairs[i].line);
     target_tokens_ += length.target;
     ids_.insert(ids_.end(), encoded[i].source.begin(), encoded[i].source.end());
     ids_.insert(ids_.end(), encoded[i].target.begin(), encoded[i].target.end());
   }
+  const bool all_one = std::all_of(weights_.begin(), weights_.end(), [](float weight) { return weight == 1; });
+  if (all_one) weights_.clear();
+}
+
+Sampling sampling_of(const text::Tokenizer& source, const text::Tokenizer& target, double amount, std::uint64_t seed) {
+  Sampling sampling;
+  sampling.seed = seed;
+  if (amount == 0) return sampling;
+  sampling.source.emplace(source, amount);
+  sampling.target = sampling.source;
+  if (target.serialized() != source.serialized()) sampling.target.emplace(target, amount);
+  return sampling;
 }
 
 std::span<const std::int32_t> EncodedCorpus::source(std::int64_t pair) const {
@@ -64,6 +81,36 @@ nn::Batch EncodedCorpus::batch(std::span<const std::int64_t> pairs) const {
   return batch;
 }
 
+nn::Batch EncodedCorpus::batch(std::span<const std::int64_t> pairs, std::int64_t step) const {
+  if (!sampling_.source && !sampling_.target) return batch(pairs);
+  struct Sides {
+    std::vector<std::int32_t> source;
+    std::vector<std::int32_t> target;
+  };
+  std::vector<Sides> cut(pairs.size());
+  const auto side = [](const std::optional<text::SubwordSampler>& sampler, std::span<const std::int32_t> ids,
+                       base::Random& random) {
+    return sampler ? sampler->sample(ids, random) : std::vector<std::int32_t>(ids.begin(), ids.end());
+  };
+  constexpr std::int64_t kFewPairs = 4;
+  constexpr std::uint64_t kPurpose = 0x7069656365;  // "piece": apart from dropout and order
+  base::parallel_for(static_cast<std::int64_t>(pairs.size()), kFewPairs, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      base::Random random(base::combine(sampling_.seed, kPurpose, static_cast<std::uint64_t>(step),
+                                        static_cast<std::uint64_t>(index(pairs[i]))));
+      cut[i].source = side(sampling_.source, source(pairs[i]), random);
+      cut[i].target = side(sampling_.target, target(pairs[i]), random);
+    }
+  });
+  nn::Batch batch;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    batch.source.append(cut[i].source);
+    batch.target.append(cut[i].target);
+    batch.lines.push_back(index(pairs[i]));
+  }
+  return batch;
+}
+
 std::uint64_t EncodedCorpus::fingerprint(std::int64_t begin, std::int64_t end) const {
   std::uint64_t hash = 0xcbf29ce484222325u ^ static_cast<std::uint64_t>(end - begin);
   const auto add = [&](std::span<const std::int32_t> ids) {
@@ -72,6 +119,9 @@ std::uint64_t EncodedCorpus::fingerprint(std::int64_t begin, std::int64_t end) c
   for (std::int64_t pair = begin; pair < end; ++pair) {
     add(source(pair));
     add(target(pair));
+    if (weights_.empty()) continue;
+    const std::int32_t bits = std::bit_cast<std::int32_t>(weights_[static_cast<std::size_t>(pair)]);
+    add(std::span(&bits, 1));
   }
   return hash;
 }

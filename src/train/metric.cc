@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 
@@ -22,6 +23,19 @@ bool better(Metric metric, const Validation& a, const Validation& b) {
       return a.chrf > b.chrf;
   }
   base::fail(base::ErrorKind::internal, "validation: a metric without an order");
+}
+
+nlohmann::json figures_of(const Validation& validation) {
+  nlohmann::json samples = nlohmann::json::array();
+  for (const Sample& sample : validation.samples) {
+    samples.push_back(
+        {{"source", sample.source}, {"reference", sample.reference}, {"translation", sample.translation}});
+  }
+  return {{"valid_nll", validation.nll},
+          {"bleu", validation.bleu},
+          {"chrf", validation.chrf},
+          {"translated", validation.translated},
+          {"samples", samples}};
 }
 
 std::string name_of(Metric metric) { return kNames[static_cast<std::size_t>(metric)]; }

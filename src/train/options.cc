@@ -10,28 +10,13 @@ namespace zhuyi::train {
 
 using nlohmann::json;
 
-namespace {
-
-constexpr std::int64_t kParts = 16;  // of a text, told apart when a difference is named
-
-// Sizes and contents of a text.
-json describe(const EncodedCorpus& corpus) {
-  json parts = json::array();
-  for (std::int64_t part = 0; part < kParts; ++part) {
-    parts.push_back(corpus.fingerprint(corpus.size() * part / kParts, corpus.size() * (part + 1) / kParts));
-  }
-  return {{"pairs", corpus.size()},
-          {"source tokens", corpus.source_tokens()},
-          {"target tokens", corpus.target_tokens()},
-          {"text", parts}};
-}
-
-}  // namespace
-
 std::string fixed_options(const TrainOptions& o) {
   json out;
   out["batch-tokens"] = o.batches.tokens;
+  out["batch-by"] = data::name_of(o.batches.unit);
   out["pool"] = o.batches.pool;
+  out["subword-sampling"] = o.subword_sampling;
+  out["stream-pairs"] = o.stream_pairs;
   out["accumulate"] = o.accumulate;
   out["optimizer"] = optim::name_of(o.optimizer.kind);
   out["beta1"] = o.optimizer.adam.beta1;
@@ -43,15 +28,19 @@ std::string fixed_options(const TrainOptions& o) {
   out["schedule"] = optim::name_of(o.schedule.kind);
   out["learning-rate"] = o.schedule.peak;
   out["warmup"] = o.schedule.warmup;
+  out["warmup-tokens"] = o.schedule.warmup_tokens;
   out["cooldown"] = o.schedule.cooldown;
   out["clip"] = o.clip;
   out["seed"] = o.seed;
   out["from"] = o.from;
+  out["freeze"] = o.freeze;
   return out.dump();
 }
 
-std::string description(const EncodedCorpus& corpus, const Validator& validator) {
-  return json{{"training", describe(corpus)}, {"validation", describe(validator.corpus())}}.dump();
+std::string description(const CorpusSource& source, const Validator& validator) {
+  return json{{"training", json::parse(source.description())},
+              {"validation", json::parse(describe(validator.corpus()))}}
+      .dump();
 }
 
 void validate(const TrainOptions& o) {
@@ -69,9 +58,15 @@ void validate(const TrainOptions& o) {
               "training: no end is set; give minutes, steps or epochs");
   check_at_least("batch-tokens", o.batches.tokens, std::int64_t{1});
   check_at_least("pool", o.batches.pool, std::int64_t{1});
+  check_at_least("subword-sampling", o.subword_sampling, 0.0);
+  check_at_least("stream-pairs", o.stream_pairs, std::int64_t{0});
   check_at_least("accumulate", o.accumulate, std::int64_t{1});
   check_at_least("learning-rate", o.schedule.peak, 0.0);
   check_at_least("warmup", o.schedule.warmup, std::int64_t{1});
+  check_at_least("warmup-tokens", o.schedule.warmup_tokens, std::int64_t{0});
+  base::check(o.schedule.warmup_tokens == 0 || o.schedule.kind != optim::ScheduleKind::paper,
+              "warmup-tokens is {}, but schedule paper counts its warm-up in steps; give warmup",
+              o.schedule.warmup_tokens);
   check_share("cooldown", o.schedule.cooldown);
   check_at_least("clip", o.clip, 0.0);
   const optim::AdamOptions& adam = o.optimizer.adam;

@@ -23,9 +23,9 @@ std::vector<std::int64_t> share_of(const std::vector<std::int64_t>& batch, std::
 }
 
 // One forward and backward pass. A loss that is not finite has no gradient worth computing.
-void pass(const GradientSource& source, std::span<const std::int64_t> pairs, std::uint64_t dropout_key,
-          autograd::Gradients& gradients, StepLoss& sums) {
-  const nn::Batch batch = source.corpus.batch(pairs);
+void pass(const GradientSource& source, std::int64_t step, std::span<const std::int64_t> pairs,
+          std::uint64_t dropout_key, autograd::Gradients& gradients, StepLoss& sums) {
+  const nn::Batch batch = source.corpus.batch(pairs, step);
   autograd::Tape tape(gradients);
   autograd::Run run(tape, dropout_key);
   run.precision = source.precision;
@@ -56,7 +56,7 @@ StepLoss add_gradients(const GradientSource& source, std::int64_t step,
     StepLoss found;
     const auto pieces = split_to_fit(pairs, source.corpus.lengths(), source.model.config(), source.pass_bytes);
     for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-      pass(source, pieces[piece], pieces.size() > 1 ? base::combine(key, piece) : key, gradients, found);
+      pass(source, step, pieces[piece], pieces.size() > 1 ? base::combine(key, piece) : key, gradients, found);
     }
     if (!std::isfinite(found.loss)) {
       sums[static_cast<std::size_t>(3 + part)] = 1;

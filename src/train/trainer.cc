@@ -9,8 +9,10 @@
 #include "base/error.h"
 #include "kernels/vector.h"
 #include "optim/average.h"
+#include "optim/freeze.h"
 #include "optim/moving_average.h"
 #include "train/checkpoint.h"
+#include "train/epoch_plan.h"
 #include "train/memory.h"
 #include "train/run_directory.h"
 #include "train/shared_state.h"
@@ -29,18 +31,20 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 // One run: the state of train(), and its parts as functions.
 class Training {
  public:
-  Training(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator, const TrainOptions& options,
+  Training(formats::Model& model, CorpusSource& source, const Validator& validator, const TrainOptions& options,
            Observer& observer, Communicator& processes)
       : model_(model),
-        corpus_(corpus),
         validator_(validator),
         options_(options),
         observer_(observer),
         processes_(processes),
         directory_(options.directory, options.keep, options.keep_every),
-        optimizer_(optim::make_optimizer(model.transformer->parameters(), options.optimizer)),
-        gradients_(model.transformer->parameters()) {
-    progress_.data = description(corpus, validator);
+        frozen_(optim::frozen_parameters(model.transformer->parameters(), options.freeze)),
+        optimizer_(optim::make_optimizer(model.transformer->parameters(), options.optimizer,
+                                         [&](const autograd::Parameter& parameter) { return !is_frozen(parameter); })),
+        gradients_(model.transformer->parameters()),
+        plan_(source, options.batches) {
+    progress_.data = description(source, validator);
     progress_.options = fixed_options(options);
   }
 
@@ -57,7 +61,7 @@ class Training {
   Wishes share_wishes();
   bool out_of_patience() const { return options_.patience > 0 && progress_.stalled >= options_.patience; }
   double done() const;
-  std::vector<std::vector<std::int64_t>> next_batches();
+  bool is_frozen(const autograd::Parameter& parameter) const;
   void step();
   void skip(const std::vector<std::vector<std::int64_t>>& batches, const StepLoss& loss);
   void report();
@@ -73,29 +77,28 @@ class Training {
   void write_model(const Validation& validation);
 
   formats::Model& model_;
-  const EncodedCorpus& corpus_;
   const Validator& validator_;
   const TrainOptions& options_;
   Observer& observer_;
   Communicator& processes_;
   RunDirectory directory_;
+  std::vector<autograd::ParameterPtr> frozen_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   autograd::Gradients gradients_;
   std::int64_t pass_bytes_ = 0;
   Progress progress_;
-  std::int64_t saved_step_ = 0;                  // of the last checkpoint
-  std::vector<std::vector<std::int64_t>> plan_;  // of the current epoch
+  EpochPlan plan_;
+  std::int64_t saved_step_ = 0;  // of the last checkpoint
   Validation best_;
   StepReport last_;
   double gradient_norm_ = 0;
 };
 
 TrainResult Training::run() {
-  check_kind(corpus_.size() > 0, ErrorKind::bad_file, "training: no pairs to train on");
-  pass_bytes_ = pass_limit(options_.memory, model_.transformer->config(), corpus_);
   if (first()) resume();
   share_state(processes_, model_.transformer->parameters(), *optimizer_, progress_);
-  plan_ = plan_epoch(corpus_.lengths(), options_.batches, progress_.epoch);
+  plan_.go_to(progress_);
+  pass_bytes_ = pass_limit(options_.memory, model_.transformer->config(), plan_.corpus());
   if (first()) observer_.started(where());
   for (;;) {
     const Wishes wishes = share_wishes();
@@ -164,39 +167,29 @@ double Training::done() const {
   if (budget.steps > 0) {
     share = std::max(share, static_cast<double>(progress_.step) / static_cast<double>(budget.steps));
   }
-  if (budget.epochs > 0) {
-    const double part = plan_.empty() ? 0 : static_cast<double>(progress_.batch) / static_cast<double>(plan_.size());
-    share = std::max(share, (static_cast<double>(progress_.epoch) + part) / static_cast<double>(budget.epochs));
-  }
+  if (budget.epochs > 0) share = std::max(share, plan_.epochs(progress_) / static_cast<double>(budget.epochs));
   return share;
 }
 
-// The batches of the next step; less than --accumulate says where the last epoch ends within it.
-std::vector<std::vector<std::int64_t>> Training::next_batches() {
-  std::vector<std::vector<std::int64_t>> batches;
-  while (static_cast<std::int64_t>(batches.size()) < options_.accumulate && (batches.empty() || done() < 1)) {
-    batches.push_back(plan_[static_cast<std::size_t>(progress_.batch)]);
-    if (++progress_.batch < static_cast<std::int64_t>(plan_.size())) continue;
-    progress_.batch = 0;
-    ++progress_.epoch;
-    plan_ = plan_epoch(corpus_.lengths(), options_.batches, progress_.epoch);
-  }
-  return batches;
+bool Training::is_frozen(const autograd::Parameter& parameter) const {
+  return std::any_of(frozen_.begin(), frozen_.end(), [&](const auto& frozen) { return frozen.get() == &parameter; });
 }
 
 void Training::step() {
   const Clock::time_point start = Clock::now();
   const double share = done();
   gradients_.clear();
-  const std::vector<std::vector<std::int64_t>> batches = next_batches();
-  const GradientSource source{*model_.transformer, corpus_,     processes_,
-                              options_.seed,       pass_bytes_, options_.gradient_bits, options_.precision};
+  const std::vector<std::vector<std::int64_t>> batches =
+      plan_.next(options_.accumulate, progress_, [&] { return done() >= 1; });
+  const GradientSource source{*model_.transformer, plan_.corpus(), processes_,
+                              options_.seed,       pass_bytes_,    options_.gradient_bits, options_.precision};
   const StepLoss loss = add_gradients(source, progress_.step, batches, gradients_);
+  for (const autograd::ParameterPtr& parameter : frozen_) gradients_.of(*parameter).fill(0);
   ++progress_.step;
   const double scale = 1.0 / static_cast<double>(loss.target_tokens);
   gradient_norm_ = optim::gradient_norm(gradients_, scale);
   const bool finite = loss.not_finite.empty() && std::isfinite(gradient_norm_);
-  last_.rate = options_.schedule.rate(progress_.step, share);
+  last_.rate = options_.schedule.rate(progress_.step, share, progress_.target_tokens + loss.target_tokens);
   if (finite) {
     optimizer_->step(model_.transformer->parameters(), gradients_, last_.rate,
                      scale * optim::clip_factor(gradient_norm_, options_.clip));
@@ -216,7 +209,7 @@ void Training::step() {
 void Training::skip(const std::vector<std::vector<std::int64_t>>& batches, const StepLoss& loss) {
   ++progress_.skipped;
   ++progress_.skipped_in_row;
-  const std::vector<std::int64_t> lines = lines_in_doubt(corpus_, batches, loss);
+  const std::vector<std::int64_t> lines = lines_in_doubt(plan_.corpus(), batches, loss);
   if (first()) {
     directory_.append_metrics({{"step", progress_.step}, {"skipped", progress_.skipped}, {"lines", lines}}, progress_);
     observer_.skipped(where(), lines, progress_.skipped);
@@ -300,14 +293,11 @@ void Training::validate() {
   progress_.seconds += validation.seconds;
   progress_.validated_seconds = progress_.seconds;
   progress_.validated_step = progress_.step;
-  directory_.append_metrics({{"step", progress_.step},
-                             {"valid_nll", validation.nll},
-                             {"bleu", validation.bleu},
-                             {"chrf", validation.chrf},
-                             {"translated", validation.translated},
-                             {"target_tokens", progress_.target_tokens},
-                             {"seconds", progress_.seconds}},
-                            progress_);
+  json line = figures_of(validation);
+  line["step"] = progress_.step;
+  line["target_tokens"] = progress_.target_tokens;
+  line["seconds"] = progress_.seconds;
+  directory_.append_metrics(line, progress_);
   save();
   observer_.validated(where(), validation, progress_.stalled == 0);
 }
@@ -379,13 +369,19 @@ void Training::try_average() {
 
 }  // namespace
 
-TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
-                  const TrainOptions& options, Observer& observer, Communicator& processes) {
+TrainResult train(formats::Model& model, CorpusSource& source, const Validator& validator, const TrainOptions& options,
+                  Observer& observer, Communicator& processes) {
   validate(options);
   base::check(options.metric == Metric::nll || validator.translated() > 0,
               "metric is {}, but no sentences are translated for it; set validate-translations",
               name_of(options.metric));
-  return Training(model, corpus, validator, options, observer, processes).run();
+  return Training(model, source, validator, options, observer, processes).run();
+}
+
+TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
+                  const TrainOptions& options, Observer& observer, Communicator& processes) {
+  WholeCorpus whole(corpus);
+  return train(model, whole, validator, options, observer, processes);
 }
 
 TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,

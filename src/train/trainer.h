@@ -12,6 +12,7 @@
 #include "optim/optimizers.h"
 #include "optim/schedule.h"
 #include "train/communicator.h"
+#include "train/corpus_source.h"
 #include "train/encoded_corpus.h"
 #include "train/metric.h"
 #include "train/validator.h"
@@ -45,6 +46,9 @@ struct TrainOptions {
   std::int64_t max_skipped = 10;    // steps in a row without a finite loss and gradient that end the run
   std::int64_t memory = 0;          // bytes that the process should stay within; larger batches are split. 0: no limit
   int gradient_bits = 32;           // of a gradient on its way between processes: 32, or 16 for bfloat16
+  double subword_sampling = 0;    // see text::SubwordSampler; 0: the usual pieces. Whoever makes the corpus applies it
+  std::int64_t stream_pairs = 0;  // pairs of a streamed corpus in memory at a time; 0: all
+  std::vector<std::string> freeze;  // parameters that stay as they are, as patterns of names (optim::matches)
   std::string from;                 // the model whose weights the run started with; "": none
 };
 
@@ -93,7 +97,7 @@ void validate(const TrainOptions& options);
 
 // What must be the same when a run continues, as JSON; and what the texts are.
 std::string fixed_options(const TrainOptions& options);
-std::string description(const EncodedCorpus& corpus, const Validator& validator);
+std::string description(const CorpusSource& source, const Validator& validator);
 
 // Trains `model` in options.directory, which must exist and be locked (lock_run); continues from the checkpoint there
 // if there is one, or from the one before where it is damaged. With a limit in steps or epochs and validations by steps
@@ -106,6 +110,8 @@ std::string description(const EncodedCorpus& corpus, const Validator& validator)
 // With several processes every one calls this with the same arguments; process 0 alone uses the directory and the
 // observer, and all give the same result. What a step computes does not depend on their number (see add_gradients), so
 // a run may continue with another.
+TrainResult train(formats::Model& model, CorpusSource& source, const Validator& validator, const TrainOptions& options,
+                  Observer& observer, Communicator& processes);
 TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,
                   const TrainOptions& options, Observer& observer, Communicator& processes);
 TrainResult train(formats::Model& model, const EncodedCorpus& corpus, const Validator& validator,

@@ -379,5 +379,60 @@ TEST(Program, SaysItsVersion) {
   EXPECT_EQ(run_zhuyi({"--wrong"}).exit_code, 2);
 }
 
+// Two texts with weights (kept when the run is continued), frozen parts, event files, samples in the metrics; then a
+// model with another vocabulary that starts from it, on streamed text cut anew.
+TEST_F(TrainCommand, TakesWeightedTextsAndStartsFromAModelWithAnotherVocabulary) {
+  const std::string more = folder_.write("more.tsv", pairs(200, 230));
+  const std::vector<std::string> common = {
+      "train", "--valid",          valid_, "--preset",       "tiny", "--d-model",
+      "16",    "--d-ff",           "16",   "--threads",      "1",    "--batch-tokens",
+      "200",   "--validate-steps", "2",    "--report-steps", "1"};
+  const Outcome first = run_zhuyi(
+      common + std::vector<std::string>{"-o", run_, "--train", train_ + ":2", "--train", more, "--steps", "4",
+                                        "--vocabulary", "330", "--freeze", "*.bias", "--freeze", "encoder.0.*",
+                                        "--tensorboard", "--batch-by", "sum", "--warmup-tokens", "500"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("130 pairs"));
+  const Outcome longer = run_zhuyi({"train", "-o", run_, "--steps", "6"});
+  ASSERT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_THAT(content_of(run_ + "/config.toml"), AllOf(HasSubstr("train.tsv:2"), HasSubstr("encoder.0.*")));
+  int events = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(run_)) {
+    events += entry.path().filename().string().starts_with("events.out.tfevents.") ? 1 : 0;
+  }
+  EXPECT_EQ(events, 2);  // one a call
+  for (const nlohmann::json& line : lines_of(run_ + "/metrics.jsonl")) {
+    if (!line.contains("valid_nll") || line.contains("averaged_snapshots")) continue;
+    ASSERT_EQ(line["samples"].size(), 5u);
+    EXPECT_EQ(line["samples"][0]["source"], "open the page number 100");
+  }
+  const Outcome refused = run_zhuyi({"train", "-o", run_, "--steps", "6", "--freeze", "decoder.*"});
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_THAT(refused.err, HasSubstr("freeze"));
+
+  const std::vector<std::string> second = common + std::vector<std::string>{"-o",
+                                                                            folder_.file("second"),
+                                                                            "--train",
+                                                                            more,
+                                                                            "--from",
+                                                                            run_ + "/model.safetensors",
+                                                                            "--new-vocabulary",
+                                                                            "--vocabulary",
+                                                                            "320",
+                                                                            "--steps",
+                                                                            "2",
+                                                                            "--stream-pairs",
+                                                                            "10",
+                                                                            "--subword-sampling",
+                                                                            "0.3"};
+  const Outcome tuned = run_zhuyi(second);
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  EXPECT_THAT(tuned.err, AllOf(HasSubstr("keep their rows"), HasSubstr("30 lines")));
+  ASSERT_EQ(run_zhuyi({"train", "-o", folder_.file("second"), "--steps", "3"}).exit_code, 0);
+  EXPECT_EQ(run_zhuyi(common + std::vector<std::string>{"-o", folder_.file("x"), "--train", more, "--new-vocabulary"})
+                .exit_code,
+            2);
+}
+
 }  // namespace
 }  // namespace zhuyi::testing

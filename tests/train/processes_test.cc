@@ -130,8 +130,8 @@ TEST_F(Processes, RefuseToTrainOnDifferentTexts) {
     Listener listener;
     try {
       if (communicator.rank() == 0) {  // what it tells the others; it would wait for them from there on
-        broadcast(communicator, description(EncodedCorpus(pairs, tokenizer_, tokenizer_, 0),
-                                            Validator(valid_, tokenizer_, tokenizer_, 0)));
+        const EncodedCorpus corpus(pairs, tokenizer_, tokenizer_, 0);
+        broadcast(communicator, description(WholeCorpus(corpus), Validator(valid_, tokenizer_, tokenizer_, 0)));
         broadcast(communicator, fixed_options(options_));
       } else {
         train(own, EncodedCorpus(pairs, tokenizer_, tokenizer_, 0), Validator(valid_, tokenizer_, tokenizer_, 0),

@@ -1,0 +1,52 @@
+#include "cli/training_text.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "data/weighted_file.h"
+
+namespace zhuyi::cli {
+
+void declare_texts(CLI::App& app, TextOptions& texts, train::TrainOptions& training) {
+  app.add_option("--train", texts.train, "training pairs: TSV of `zhuyi corpus`, FILE or FILE:WEIGHT; may be repeated")
+      ->allow_extra_args(false)
+      ->default_str("");
+  app.add_option("--stream-pairs", training.stream_pairs, "read the text from disk, so many pairs at a time (0: all)");
+  app.add_option("--max-tokens", texts.max_tokens, "leave out pairs with more tokens on a side (0: none)");
+  app.add_option("--batch-by", texts.batch_by, "what --batch-tokens counts: each-side, target, sum or sentences");
+  app.add_option("--subword-sampling", training.subword_sampling,
+                 "cut words anew each time: exponent for unigram pieces, dropout for BPE (0: the usual pieces)");
+}
+
+TrainingText::TrainingText(const TextOptions& texts, const train::TrainOptions& training)
+    : max_tokens_(texts.max_tokens),
+      sampling_(training.subword_sampling),
+      stream_pairs_(training.stream_pairs),
+      seed_(training.seed) {
+  std::vector<data::WeightedFile> files;
+  for (const std::string& text : texts.train) files.push_back(data::weighted_file(text));
+  if (training.stream_pairs == 0) {
+    pairs_ = data::read_weighted(files);
+  } else {
+    streamed_.emplace(std::move(files), training.stream_pairs, training.seed);
+    pairs_ = streamed_->read(0, 0);
+  }
+}
+
+std::unique_ptr<train::CorpusSource> TrainingText::encode(const formats::Model& model) {
+  train::Sampling sampling = train::sampling_of(model.source, model.target, sampling_, seed_);
+  if (streamed_) {
+    std::vector<data::SentencePair>().swap(pairs_);
+    summary_ = fmt::format("{} lines, of which about {} are in memory at a time", streamed_->lines(), stream_pairs_);
+    return std::make_unique<train::StreamedCorpus>(*std::move(streamed_), model.source, model.target, max_tokens_,
+                                                   std::move(sampling));
+  }
+  corpus_.emplace(pairs_, model.source, model.target, max_tokens_);
+  std::vector<data::SentencePair>().swap(pairs_);
+  corpus_->sample(std::move(sampling));
+  summary_ = fmt::format("{} pairs, {} target tokens an epoch ({} pairs left out as longer than {} tokens)",
+                         corpus_->size(), corpus_->target_tokens(), corpus_->left_out(), max_tokens_);
+  return std::make_unique<train::WholeCorpus>(*corpus_);
+}
+
+}  // namespace zhuyi::cli
