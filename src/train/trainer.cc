@@ -123,10 +123,10 @@ void Training::resume() {
   if (found.checkpoint) {
     const Progress& saved = found.checkpoint->progress;
     base::within(found.path.string(), [&] {
-      restore(*found.checkpoint, model_, *optimizer_);
       check_kind(saved.options == progress_.options, ErrorKind::bad_model,
                  "it was made with other options ({}); give the same ones, or another directory",
                  differences(saved.options, progress_.options));
+      restore(*found.checkpoint, model_, *optimizer_);
       check_kind(saved.data == progress_.data, ErrorKind::bad_model,
                  "it was made with other texts ({}); give the same files, or another directory",
                  differences(saved.data, progress_.data));
