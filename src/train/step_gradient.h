@@ -18,9 +18,9 @@ struct GradientSource {
   const nn::Transformer& model;
   const EncodedCorpus& corpus;
   Communicator& processes;
-  std::uint64_t seed = 1;       // of dropout
-  std::int64_t pass_bytes = 0;  // memory that one pass may take; 0: no limit
-  int bits = 32;                // of a gradient on its way between processes
+  std::uint64_t seed = 1;                                  // of dropout
+  std::int64_t pass_bytes = 0;                             // memory that one pass may take; 0: no limit
+  int bits = 32;                                           // of a gradient on its way between processes
   kernels::Precision precision = kernels::Precision::f32;  // of the products
 };
 

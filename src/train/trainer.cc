@@ -181,8 +181,8 @@ void Training::step() {
   gradients_.clear();
   const std::vector<std::vector<std::int64_t>> batches =
       plan_.next(options_.accumulate, progress_, [&] { return done() >= 1; });
-  const GradientSource source{*model_.transformer, plan_.corpus(), processes_,
-                              options_.seed,       pass_bytes_,    options_.gradient_bits, options_.precision};
+  const GradientSource source{*model_.transformer, plan_.corpus(),         processes_,        options_.seed,
+                              pass_bytes_,         options_.gradient_bits, options_.precision};
   const StepLoss loss = add_gradients(source, progress_.step, batches, gradients_);
   for (const autograd::ParameterPtr& parameter : frozen_) gradients_.of(*parameter).fill(0);
   ++progress_.step;

@@ -25,8 +25,8 @@ inline text::Tokenizer small_tokenizer() {
 }
 
 // Two layers of width 16, all parameters random, so that outputs are long, odd, and sensitive to every error. Learned
-// positions when `max_positions` is given.
-inline formats::Model small_model(std::int64_t max_positions = 0) {
+// positions when `max_positions` is given; other numbers with another key.
+inline formats::Model small_model(std::int64_t max_positions = 0, std::uint64_t key = 11) {
   text::Tokenizer tokenizer = small_tokenizer();
   nn::Config config;
   config.source_vocabulary = config.target_vocabulary = tokenizer.size();
@@ -39,7 +39,7 @@ inline formats::Model small_model(std::int64_t max_positions = 0) {
     config.max_positions = max_positions;
   }
   auto transformer = std::make_unique<nn::Transformer>(config, tokenizer.bos(), 7);
-  base::Random random(11);
+  base::Random random(key);
   for (const autograd::ParameterPtr& parameter : transformer->parameters().list()) {
     for (float& x : parameter->value.data<float>()) x += static_cast<float>(0.3 * random.normal());
   }
