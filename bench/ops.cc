@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_int8.h"
+#include "kernels/precision.h"
 #include "kernels/targets.h"
 
 namespace {
@@ -146,9 +147,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   base::set_threads(threads);
   kernels::use_target(target);
-  const auto precision = word == "int8"   ? kernels::Precision::int8
-                         : word == "bf16" ? kernels::Precision::bf16
-                                          : kernels::Precision::f32;
+  const kernels::Precision precision = kernels::precision_of(word);
   const double alone = kernels::peak_gflops(1);
   const double together = kernels::peak_gflops(threads);
   fmt::print("{}, {} threads: peak {:.1f} GFLOP/s; one thread {:.1f}\n", kernels::current_target(), threads, together,

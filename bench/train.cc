@@ -12,6 +12,7 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "kernels/precision.h"
 #include "kernels/targets.h"
 #include "nn/transformer.h"
 #include "optim/adam.h"
@@ -93,7 +94,7 @@ void run(const Options& options) {
     gradients.clear();
     autograd::Tape tape(gradients);
     autograd::Run run(tape, base::combine(1, static_cast<std::uint64_t>(step)));
-    run.precision = options.precision == "bf16" ? kernels::Precision::bf16 : kernels::Precision::f32;
+    run.precision = kernels::precision_of(options.precision);
     tape.backward(model.loss(batch, run).total);
     const double scale = 1.0 / static_cast<double>(batch.target.sentences.tokens());
     adam.step(model.parameters(), gradients, 1e-4,

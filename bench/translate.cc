@@ -9,13 +9,15 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "infer/freeze.h"
 #include "infer/translate_tokens.h"
+#include "kernels/precision.h"
 #include "nn/transformer.h"
 
 namespace {
@@ -109,15 +111,8 @@ void run(const Options& options) {
   const std::int64_t vocabulary = options.vocabulary > 0 ? options.vocabulary : options.preset == "base" ? 32000 : 8000;
   config.source_vocabulary = config.target_vocabulary = vocabulary;
   const nn::Transformer full(config, kBos, 1);
-  const std::map<std::string, kernels::Precision> precisions = {
-      {"f32", kernels::Precision::f32}, {"bf16", kernels::Precision::bf16}, {"int8", kernels::Precision::int8}};
-  nn::Transformer model(config, kBos, precisions.at(options.precision), [&](const ops::Weight& weight) {
-    const ops::Weight original{full.parameters().find(weight.parameter->name), weight.transposed};
-    return std::make_shared<const kernels::Int8Matrix>(original.matrix<float>());
-  });
-  for (const autograd::ParameterPtr& parameter : model.parameters().list()) {
-    if (!parameter->int8) parameter->value.assign(full.parameters().find(parameter->name)->value);
-  }
+  const std::unique_ptr<nn::Transformer> frozen = infer::freeze(full, kernels::precision_of(options.precision));
+  nn::Transformer& model = *frozen;
   model.pack();
   const Sentences sources = read_sources(options, vocabulary);
   const infer::SearchOptions search = search_of(options, options.beam);

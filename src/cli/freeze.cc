@@ -2,12 +2,12 @@
 
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 
 #include "cli/command.h"
 #include "infer/freeze.h"
+#include "kernels/precision.h"
 
 namespace zhuyi::cli {
 namespace {
@@ -19,9 +19,7 @@ struct Options {
 };
 
 void run(const Options& options) {
-  const std::map<std::string, kernels::Precision> precisions = {
-      {"f32", kernels::Precision::f32}, {"bf16", kernels::Precision::bf16}, {"int8", kernels::Precision::int8}};
-  formats::Model frozen = infer::freeze(formats::load_model(options.model), precisions.at(options.precision));
+  formats::Model frozen = infer::freeze(formats::load_model(options.model), kernels::precision_of(options.precision));
   frozen.provenance["frozen-from"] = std::filesystem::path(options.model).filename().string();
   formats::save_model(options.output, frozen);
   std::cout << options.output << "\n";

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "formats/model_file.h"
+#include "kernels/precision.h"
 
 namespace zhuyi::cli {
 namespace {
@@ -69,8 +70,7 @@ Json vocabulary_of(const text::Tokenizer& tokenizer) {
 
 Json description_of(const nn::Transformer& transformer) {
   Json object;
-  constexpr const char* kNames[] = {"f32", "bf16", "int8"};
-  object["precision"] = kNames[static_cast<std::size_t>(transformer.precision())];
+  object["precision"] = kernels::name_of(transformer.precision());
   object["parameters"] = transformer.parameters().count();
   object["parameter_bytes"] = transformer.parameters().count() * tensor::bytes_of(tensor::DType::f32);
   object["parts"] = parts_of(transformer.parameters());

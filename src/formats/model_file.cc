@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "kernels/precision.h"
 
 namespace zhuyi::formats {
 namespace {
@@ -27,15 +28,13 @@ const std::string& metadata(const SafeTensorsFile& file, const std::string& key)
   return found->second;
 }
 
-constexpr const char* kPrecisions[] = {"f32", "bf16", "int8"};  // in the order of kernels::Precision
-
 kernels::Precision precision_of(const SafeTensorsFile& file) {
   const auto found = file.metadata().find("precision");
   if (found == file.metadata().end()) return kernels::Precision::f32;
-  const auto* name = std::find(std::begin(kPrecisions), std::end(kPrecisions), found->second);
-  check_kind(name != std::end(kPrecisions), ErrorKind::bad_model, "its precision is '{}', expected f32, bf16 or int8",
-             found->second);
-  return static_cast<kernels::Precision>(name - std::begin(kPrecisions));
+  const auto& names = kernels::kPrecisionNames;
+  check_kind(std::find(names.begin(), names.end(), found->second) != names.end(), ErrorKind::bad_model,
+             "its precision is '{}', expected {}", found->second, fmt::join(names, ", "));
+  return kernels::precision_of(found->second);
 }
 
 void read_parameter(const SafeTensorsFile& file, const autograd::Parameter& parameter) {
@@ -60,7 +59,7 @@ void add_model(SafeTensorsWriter& writer, const nn::Transformer& transformer, co
   for (const auto& [key, value] : provenance) writer.metadata[kProvenance + key] = value;
   const kernels::Precision precision = transformer.precision();
   if (precision != kernels::Precision::f32) {
-    writer.metadata["precision"] = kPrecisions[static_cast<std::size_t>(precision)];
+    writer.metadata["precision"] = kernels::name_of(precision);
   }
   for (const autograd::ParameterPtr& parameter : transformer.parameters().list()) {
     if (parameter->int8) {
