@@ -5,6 +5,12 @@
 #include "base/error.h"
 
 namespace zhuyi::infer {
+namespace {
+
+// Enough for products to run at full speed; the scores of 32,000 tokens are then 4 MB and stay in a cache.
+constexpr std::int64_t kRowsAtATime = 32;
+
+}  // namespace
 
 void BeamSearch::join(std::int64_t sentence, std::int64_t source_length, std::shared_ptr<const SearchRules> rules,
                       SentenceOptions own) {
@@ -16,23 +22,33 @@ void BeamSearch::join(std::int64_t sentence, std::int64_t source_length, std::sh
   searches_.emplace_back(sentence, source_length, std::move(rules), std::move(own));
 }
 
+BeamSearch::Rows BeamSearch::next_rows(std::size_t search, std::int64_t begin) {
+  std::int64_t end = begin;
+  while (search < searches_.size() && end - begin < kRowsAtATime) end += searches_[search++].rows();
+  const std::int64_t vocabulary = scorer_.vocabulary();
+  const kernels::ConstMatrix<float> values = scorer_.log_probabilities(begin, end);
+  base::check_kind(values.rows == end - begin && values.columns == vocabulary && values.column_stride == 1,
+                   base::ErrorKind::internal,
+                   "beam_search: the scorer gave [{}, {}] with column stride {}, expected [{}, {}] with stride 1",
+                   values.rows, values.columns, values.column_stride, end - begin, vocabulary);
+  return {begin, end, values};
+}
+
 std::vector<BeamSearch::Answer> BeamSearch::step() {
   std::vector<Answer> answers;
   std::vector<HypothesisStep> rows;
   for (const SentenceSearch& search : searches_) search.ask(rows);
   if (rows.empty()) return answers;
-  const std::int64_t vocabulary = scorer_.vocabulary();
-  const kernels::ConstMatrix<float> scores = scorer_.step(rows);
-  base::check_kind(scores.rows == std::ssize(rows) && scores.columns == vocabulary && scores.column_stride == 1,
-                   base::ErrorKind::internal,
-                   "beam_search: the scorer gave [{}, {}] with column stride {}, expected [{}, {}] with stride 1",
-                   scores.rows, scores.columns, scores.column_stride, rows.size(), vocabulary);
+  scorer_.step(rows);
   const auto attention = [&](std::int64_t row) { return scorer_.attention(row); };
   std::vector<SentenceSearch> going_on;
   std::int64_t row = 0;
-  for (SentenceSearch& search : searches_) {
+  Rows scores;
+  for (std::size_t i = 0; i < searches_.size(); ++i) {
+    SentenceSearch& search = searches_[i];
     const std::int64_t count = search.rows();
-    search.advance(scores.block(row, 0, count, vocabulary), row, attention);
+    if (row == scores.end) scores = next_rows(i, row);
+    search.advance(scores.values.block(row - scores.begin, 0, count, scores.values.columns), row, attention);
     row += count;
     if (search.done()) {
       scorer_.forget(search.sentence());

@@ -59,6 +59,15 @@ class BeamSearch {
   std::vector<Answer> step();
 
  private:
+  // Rows [begin, end) of the scorer's latest step.
+  struct Rows {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    kernels::ConstMatrix<float> values;
+  };
+  // Those of some searches, from the one with this index on, whose first row is `begin`.
+  Rows next_rows(std::size_t search, std::int64_t begin);
+
   Scorer& scorer_;
   std::vector<SentenceSearch> searches_;
 };

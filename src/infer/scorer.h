@@ -30,10 +30,15 @@ class Scorer {
   // How many tokens there are; ids are [0, vocabulary).
   virtual std::int64_t vocabulary() const = 0;
 
-  // The natural logarithms of the probabilities of the next token, [live, vocabulary], columns next to each other, each
-  // row summing to 1 in probability; row i follows live[i]. Valid until the next call. `live` is not empty and in
-  // ascending order of sentence, then of rank. A row is a function of its own sentence and tokens alone, bit for bit.
-  virtual kernels::ConstMatrix<float> step(std::span<const HypothesisStep> live) = 0;
+  // Feeds each live hypothesis its token; row i of this step is live[i]. `live` is not empty and in ascending order of
+  // sentence, then of rank.
+  virtual void step(std::span<const HypothesisStep> live) = 0;
+
+  // Of rows [begin, end) of the latest step: the natural logarithms of the probabilities of the next token,
+  // [end - begin, vocabulary], columns next to each other, each row summing to 1 in probability. Valid until the next
+  // call. Asked for some rows at a time, so that not all need memory at once. A row is a function of its own sentence
+  // and tokens alone, bit for bit.
+  virtual kernels::ConstMatrix<float> log_probabilities(std::int64_t begin, std::int64_t end) = 0;
 
   // How much row `row` of the latest step looked at each token of its source, [source tokens], summing to 1. Valid
   // until the next step.

@@ -86,7 +86,7 @@ void TransformerScorer::join(std::span<const std::vector<std::int32_t>> sources,
   for (const Member& member : members_) outputs_.push_back(member.model->output_rows(together));
 }
 
-tensor::Tensor TransformerScorer::spread(const tensor::Tensor& logits, std::span<const HypothesisStep> live) const {
+tensor::Tensor TransformerScorer::spread(const tensor::Tensor& logits, std::int64_t first_row) const {
   const std::vector<std::int32_t>& columns = outputs_.front().ids;
   const tensor::Tensor whole(logits.rows(), vocabulary());
   const kernels::Matrix<float> from = logits.matrix<float>();
@@ -95,8 +95,8 @@ tensor::Tensor TransformerScorer::spread(const tensor::Tensor& logits, std::span
     std::vector<float> own;
     for (std::int64_t i = begin; i < end; ++i) {
       std::fill(to.row(i), to.row(i) + to.columns, -std::numeric_limits<float>::infinity());
-      const auto sentence = static_cast<std::size_t>(live[static_cast<std::size_t>(i)].sentence);
-      const std::vector<std::int32_t>& ids = allowed_[sentence];
+      const std::int64_t sentence = sentences_[static_cast<std::size_t>(first_row + i)];
+      const std::vector<std::int32_t>& ids = allowed_[static_cast<std::size_t>(sentence)];
       own.clear();
       auto column = columns.begin();
       for (const std::int32_t id : ids) {
@@ -110,26 +110,36 @@ tensor::Tensor TransformerScorer::spread(const tensor::Tensor& logits, std::span
   return whole;
 }
 
-kernels::ConstMatrix<float> TransformerScorer::step(std::span<const HypothesisStep> live) {
+void TransformerScorer::step(std::span<const HypothesisStep> live) {
   std::vector<std::int32_t> tokens;
   std::vector<nn::Continuation> hypotheses;
+  sentences_.clear();
   for (const HypothesisStep& hypothesis : live) {
     tokens.push_back(hypothesis.token);
     hypotheses.push_back({hypothesis.sentence, hypothesis.parent});
+    sentences_.push_back(hypothesis.sentence);
   }
   attention_.clear();
-  scores_ = {};  // the memory of the last step serves this one
+  decoded_.clear();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     std::vector<autograd::AttentionRecord> records;
+    decoded_.push_back(members_[i].model->step(tokens, hypotheses, states_[i], with_attention_ ? &records : nullptr));
+    if (with_attention_) keep_attention(live, records, members_[i].weight);
+  }
+}
+
+kernels::ConstMatrix<float> TransformerScorer::log_probabilities(std::int64_t begin, std::int64_t end) {
+  base::check(begin >= 0 && begin <= end && end <= std::ssize(sentences_), "scorer: rows [{}, {}) of {}", begin, end,
+              sentences_.size());
+  scores_ = {};  // the memory of the last call serves this one
+  for (std::size_t i = 0; i < members_.size(); ++i) {
     tensor::Tensor logits =
-        members_[i].model->step(tokens, hypotheses, states_[i], with_attention_ ? &records : nullptr,
-                                outputs_.empty() ? nullptr : &outputs_[i]);
+        members_[i].model->logits(decoded_[i].slice(begin, end), outputs_.empty() ? nullptr : &outputs_[i]);
     if (outputs_.empty()) {
       kernels::log_softmax<float>(logits.matrix<float>());
     } else {
-      logits = spread(logits, live);
+      logits = spread(logits, begin);
     }
-    if (with_attention_) keep_attention(live, records, members_[i].weight);
     if (members_.size() == 1) {
       scores_ = logits;
     } else {

@@ -33,7 +33,8 @@ class TransformerScorer final : public Scorer {
             std::span<const std::vector<std::int32_t>> allowed = {});
 
   std::int64_t vocabulary() const override { return members_.front().model->config().target_vocabulary; }
-  kernels::ConstMatrix<float> step(std::span<const HypothesisStep> live) override;
+  void step(std::span<const HypothesisStep> live) override;
+  kernels::ConstMatrix<float> log_probabilities(std::int64_t begin, std::int64_t end) override;
   std::span<const float> attention(std::int64_t row) const override;
   void forget(std::int64_t sentence) override { forgotten_.push_back(sentence); }
 
@@ -41,8 +42,8 @@ class TransformerScorer final : public Scorer {
   void keep_attention(std::span<const HypothesisStep> live, const std::vector<autograd::AttentionRecord>& records,
                       double share);
 
-  // Joined logits become log-probabilities of the whole vocabulary.
-  tensor::Tensor spread(const tensor::Tensor& logits, std::span<const HypothesisStep> live) const;
+  // Joined logits of rows from `begin` on become log-probabilities of the whole vocabulary.
+  tensor::Tensor spread(const tensor::Tensor& logits, std::int64_t begin) const;
 
   std::vector<Member> members_;  // weights sum to 1
   bool with_attention_;
@@ -50,6 +51,8 @@ class TransformerScorer final : public Scorer {
   std::vector<std::int64_t> forgotten_;
   std::vector<std::vector<std::int32_t>> allowed_;  // of every sentence; empty: all tokens
   std::vector<nn::OutputRows> outputs_;             // [members] the union over the present sentences
+  std::vector<tensor::Tensor> decoded_;             // [members] the decoder's output of the latest step
+  std::vector<std::int64_t> sentences_;             // of its rows
   tensor::Tensor scores_;
   std::vector<std::vector<float>> attention_;  // [rows of the latest step][source tokens]
 };

@@ -53,11 +53,11 @@ MapPtr map_to_sources(std::span<const Continuation> hypotheses, std::span<const 
   return map;
 }
 
-// Rows of `old` in this order, and then those of `more`.
-Tensor rows_of(const Tensor& old, std::span<const std::int64_t> rows, const Tensor& more) {
+// Rows of `old` in this order, then those of `more`, then rows without values up to `capacity`.
+Tensor rows_of(const Tensor& old, std::span<const std::int64_t> rows, const Tensor& more, std::int64_t capacity = 0) {
   const auto kept = static_cast<std::int64_t>(rows.size());
   const Tensor& like = more.columns() > 0 ? more : old;
-  const Tensor result(kept + more.rows(), like.columns(), like.dtype());
+  const Tensor result(std::max(kept + more.rows(), capacity), like.columns(), like.dtype());
   for (std::int64_t i = 0; i < kept;) {
     const std::int64_t first = rows[static_cast<std::size_t>(i)];
     std::int64_t end = i + 1;
@@ -107,8 +107,13 @@ std::vector<std::int64_t> forget_histories(DecoderState& state) {
   return kept;
 }
 
-// Caches may hold about so many rows more than twice what is needed before that is looked into.
-constexpr std::int64_t kSpareRows = 256;
+// Room for the rows that are needed, some steps of `hypotheses` more, and a share of the rows, so that the work of
+// dropping stays a small part of that of the steps.
+std::int64_t room_for(std::int64_t rows, std::int64_t hypotheses) {
+  constexpr std::int64_t kSteps = 3;
+  constexpr std::int64_t kSpareRows = 16;
+  return rows + rows / 4 + kSteps * hypotheses + kSpareRows;
+}
 
 // Forgets what only hypotheses without a successor in `next` needed of the past.
 void drop_dead_rows(std::span<const Continuation> next, DecoderState& state) {
@@ -120,8 +125,8 @@ void drop_dead_rows(std::span<const Continuation> next, DecoderState& state) {
     if (!continued[i]) state.histories[i].clear();
   }
   const std::vector<std::int64_t> rows = forget_histories(state);
-  for (DecoderState::Layer& layer : state.layers) layer.cache.keep(rows);
-  state.row_limit = 2 * state.rows + kSpareRows;
+  state.row_limit = room_for(state.rows, std::ssize(next));
+  for (DecoderState::Layer& layer : state.layers) layer.cache.keep(rows, state.row_limit);
 }
 
 }  // namespace
@@ -148,7 +153,7 @@ KeysValues LayerCache::append(const KeysValues& rows) {
   const std::int64_t total = used_ + rows.keys.rows();
   const auto add = [&](Tensor& store, const Tensor& added) {
     if (store.rows() < total) {
-      const Tensor grown(std::max(total, 2 * store.rows()), added.columns(), added.dtype());
+      const Tensor grown(std::max(total, capacity_), added.columns(), added.dtype());
       if (used_ > 0) grown.slice(0, used_).assign(store.slice(0, used_));
       store = grown;
     }
@@ -160,10 +165,12 @@ KeysValues LayerCache::append(const KeysValues& rows) {
   return {Var(keys_.slice(0, used_)), Var(values_.slice(0, used_))};
 }
 
-void LayerCache::keep(std::span<const std::int64_t> rows) {
-  keys_ = rows_of(keys_, rows, {});
-  values_ = rows_of(values_, rows, {});
+void LayerCache::keep(std::span<const std::int64_t> rows, std::int64_t capacity) {
+  capacity_ = capacity;
   used_ = static_cast<std::int64_t>(rows.size());
+  if (keys_.empty()) return;
+  keys_ = rows_of(keys_, rows, {}, capacity);
+  values_ = rows_of(values_, rows, {}, capacity);
 }
 
 DecoderLayer::DecoderLayer(Parameters& parameters, const std::string& name, const Config& config)
@@ -236,13 +243,14 @@ void Decoder::join(const Var& encoded, const Segments& sources, std::span<const 
                    Run& run) const {
   const std::vector<std::int64_t> memory_rows = forget_sources(left, state);
   const std::vector<std::int64_t> cache_rows = forget_histories(state);
+  state.row_limit = room_for(state.rows, std::ssize(state.histories));
   state.layers.resize(layers_.size());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     auto& [memory, cache] = state.layers[i];
     const KeysValues added = layers_[i].memory(encoded, run);
     memory = {Var(rows_of(memory.keys.value(), memory_rows, added.keys.value())),
               Var(rows_of(memory.values.value(), memory_rows, added.values.value()))};
-    cache.keep(cache_rows);
+    cache.keep(cache_rows, state.row_limit);
   }
   const auto first = static_cast<std::int64_t>(memory_rows.size());
   for (std::int64_t i = 0; i < sources.count(); ++i) {

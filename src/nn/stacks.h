@@ -35,11 +35,12 @@ class LayerCache {
  public:
   // Adds rows and gives all rows so far.
   KeysValues append(const KeysValues& rows);
-  // Keeps these rows, in this order, and forgets the others.
-  void keep(std::span<const std::int64_t> rows);
+  // Keeps these rows, in this order, and forgets the others. There is room for `capacity` before the cache grows.
+  void keep(std::span<const std::int64_t> rows, std::int64_t capacity);
 
  private:
   std::int64_t used_ = 0;
+  std::int64_t capacity_ = 0;
   tensor::Tensor keys_;
   tensor::Tensor values_;
 };
@@ -101,7 +102,7 @@ struct DecoderState {
   std::vector<std::vector<std::int32_t>> histories;  // cache rows of each hypothesis of the last step
   std::vector<std::int64_t> owners;                  // the sentence of each hypothesis of the last step
   std::int64_t rows = 0;                             // cache rows used
-  std::int64_t row_limit = 0;                        // with more of them, those that no hypothesis needs are dropped
+  std::int64_t row_limit = 0;                        // rows that there is room for; then unneeded ones are dropped
 };
 
 // One live hypothesis of a step: which sentence it translates and which hypothesis of the last step it continues.

@@ -142,8 +142,7 @@ void Transformer::join(const Memory& memory, std::span<const std::int64_t> left,
 }
 
 Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
-                         DecoderState& state, std::vector<autograd::AttentionRecord>* attention,
-                         const OutputRows* outputs) const {
+                         DecoderState& state, std::vector<autograd::AttentionRecord>* attention) const {
   check(tokens.size() == hypotheses.size(), "step: {} tokens for {} hypotheses", tokens.size(), hypotheses.size());
   Run run;
   run.attention_records = attention;
@@ -156,12 +155,16 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
         first ? 0 : static_cast<std::int32_t>(state.histories[static_cast<std::size_t>(hypothesis.parent)].size()));
   }
   const Var embedded = (*target_embedding_)(tokens, positions, run);
-  const Var decoded = decoder_->step(embedded, hypotheses, state, run);
-  if (outputs == nullptr) return logits(decoded, run).value();
+  return decoder_->step(embedded, hypotheses, state, run).value();
+}
+
+Tensor Transformer::logits(const Tensor& decoded, const OutputRows* outputs) const {
+  Run run;
+  if (outputs == nullptr) return logits(Var(decoded), run).value();
   const auto count = std::ssize(outputs->ids);
   const Tensor some(decoded.rows(), count);
   if (outputs->weights.empty()) {
-    const Tensor all = logits(decoded, run).value();
+    const Tensor all = logits(Var(decoded), run).value();
     const kernels::Matrix<float> from = all.matrix<float>();
     const kernels::Matrix<float> to = some.matrix<float>();
     for (std::int64_t i = 0; i < from.rows; ++i) {
@@ -171,8 +174,8 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
   }
   kernels::GemmOptions<float> options;
   if (!outputs->bias.empty()) options.bias = outputs->bias.data<float>().data();
-  kernels::gemm<float>(decoded.value().matrix<float>(), outputs->weights.matrix<float>().transposed(),
-                       some.matrix<float>(), options);
+  kernels::gemm<float>(decoded.matrix<float>(), outputs->weights.matrix<float>().transposed(), some.matrix<float>(),
+                       options);
   return some;
 }
 

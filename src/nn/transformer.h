@@ -75,17 +75,18 @@ class Transformer {
   // Logits of the decoder's output: [tokens, target vocabulary].
   Var logits(const Var& decoded, Run& run) const;
 
-  // Decoding token by token. step() feeds tokens[i] to hypothesis i and gives the logits of what follows:
-  // [hypotheses, target vocabulary]. Row i equals the row of the full pass over the hypothesis' tokens.
+  // Decoding token by token. step() feeds tokens[i] to hypothesis i and gives the decoder's output for what follows:
+  // [hypotheses, d_model]. Row i equals the row of the full pass over the hypothesis' tokens.
   // Between steps more sentences may join(), numbered on from those before, and those in `left` are forgotten. With
   // `attention`, every layer's self-attention and its attention over the memory are recorded.
   DecoderState start(const Memory& memory) const;
   void join(const Memory& memory, std::span<const std::int64_t> left, DecoderState& state) const;
   tensor::Tensor step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
-                      DecoderState& state, std::vector<autograd::AttentionRecord>* attention = nullptr,
-                      const OutputRows* outputs = nullptr) const;
-  // The rows of the output projection for some target pieces; step() with them gives [hypotheses, ids], each number the
-  // same as among all.
+                      DecoderState& state, std::vector<autograd::AttentionRecord>* attention = nullptr) const;
+  // Logits of the decoder's output, without a record: [tokens, target vocabulary], or [tokens, ids] of some outputs,
+  // each number the same as among all.
+  tensor::Tensor logits(const tensor::Tensor& decoded, const OutputRows* outputs = nullptr) const;
+  // The rows of the output projection for some target pieces.
   OutputRows output_rows(std::span<const std::int32_t> ids) const;
 
   // What weights are stored in: f32, or as it was frozen.

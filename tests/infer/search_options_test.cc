@@ -271,9 +271,9 @@ TEST(SearchOptions, AScorerWithoutAttentionRefusesCoverage) {
   class Blind : public Scorer {
    public:
     std::int64_t vocabulary() const override { return 4; }
-    kernels::ConstMatrix<float> step(std::span<const HypothesisStep> live) override {
-      values = constant_row(0, {});
-      return kernels::ConstMatrix<float>::dense(values.data(), std::ssize(live), 4);
+    void step(std::span<const HypothesisStep>) override { values = constant_row(0, {}); }
+    kernels::ConstMatrix<float> log_probabilities(std::int64_t begin, std::int64_t end) override {
+      return kernels::ConstMatrix<float>::dense(values.data(), end - begin, 4);
     }
     std::vector<float> values;
   };

@@ -38,7 +38,7 @@ class TableScorer : public Scorer {
 
   std::int64_t vocabulary() const override { return vocabulary_; }
 
-  kernels::ConstMatrix<float> step(std::span<const HypothesisStep> live) override {
+  void step(std::span<const HypothesisStep> live) override {
     EXPECT_FALSE(live.empty());
     std::vector<std::pair<std::int64_t, Tokens>> rows;
     values_.clear();
@@ -59,7 +59,10 @@ class TableScorer : public Scorer {
     }
     rows_ = std::move(rows);
     rows_of_steps.push_back(std::ssize(rows_));
-    return kernels::ConstMatrix<float>::dense(values_.data(), std::ssize(rows_), vocabulary_);
+  }
+
+  kernels::ConstMatrix<float> log_probabilities(std::int64_t begin, std::int64_t end) override {
+    return kernels::ConstMatrix<float>::dense(values_.data() + begin * vocabulary_, end - begin, vocabulary_);
   }
 
   std::span<const float> attention(std::int64_t row) const override;

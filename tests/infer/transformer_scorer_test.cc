@@ -61,7 +61,8 @@ TEST(TransformerScorer, StepsGiveTheLogSoftmaxOfTheFullPass) {
     for (std::size_t i = 0; i < target.size(); ++i) {
       const HypothesisStep step{
           .sentence = sentence, .parent = i == 0 ? kNoParent : 0, .token = i == 0 ? transformer.bos() : target[i - 1]};
-      const kernels::ConstMatrix<float> row = scorer.step({&step, 1});
+      scorer.step({&step, 1});
+      const kernels::ConstMatrix<float> row = scorer.log_probabilities(0, 1);
       const auto expected =
           log_softmax_of(logits.slice(static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1).data<float>());
       for (std::size_t token = 0; token < expected.size(); ++token) {

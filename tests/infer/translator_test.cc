@@ -175,7 +175,7 @@ TEST_F(TranslatorTest, ABeamOfOneIsGreedySearch) {
     std::int32_t token = transformer.bos();
     for (std::size_t step = 0; step < ids.size() + 10; ++step) {
       const nn::Continuation continuation{0, step == 0 ? -1 : 0};
-      const tensor::Tensor logits = transformer.step({&token, 1}, {&continuation, 1}, state);
+      const tensor::Tensor logits = transformer.logits(transformer.step({&token, 1}, {&continuation, 1}, state));
       std::span<const float> row = logits.data<float>();
       std::size_t best = row.size();
       for (std::size_t i = 0; i < row.size(); ++i) {

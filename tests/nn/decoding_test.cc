@@ -115,7 +115,7 @@ TEST_P(Decoding, StepEqualsRowOfTheFullPass) {
       tokens.push_back(hypothesis.fed.back());
       continuations.push_back({hypothesis.sentence, hypothesis.parent});
     }
-    const Tensor logits = model.step(tokens, continuations, state);
+    const Tensor logits = model.logits(model.step(tokens, continuations, state));
     const auto expected = full_pass(model, sources, live);
     ASSERT_EQ(logits.rows(), static_cast<std::int64_t>(live.size()));
     for (std::size_t i = 0; i < live.size(); ++i) {

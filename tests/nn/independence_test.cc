@@ -74,7 +74,7 @@ void add_steps(const Transformer& model, const std::vector<std::int64_t>& order,
       }
     }
     if (tokens.empty()) break;
-    const Tensor logits = model.step(tokens, hypotheses, state);
+    const Tensor logits = model.logits(model.step(tokens, hypotheses, state));
     for (std::size_t i = 0; i < now.size(); ++i) {
       const auto row = static_cast<std::int64_t>(i);
       found[now[i]][fmt::format("step {}", step)] += bytes_of(logits, row, row + 1);
