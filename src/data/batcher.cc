@@ -48,6 +48,8 @@ std::vector<std::int64_t> draw_order(std::int64_t pairs, std::span<const float> 
   return order;
 }
 
+std::int64_t longer_side(const PairLength& length) { return std::max(length.source, length.target); }
+
 // Cuts pairs, in their order, into batches within the budget.
 void cut(std::span<const PairLength> lengths, std::span<const std::int64_t> pairs, const BatcherOptions& options,
          std::vector<std::vector<std::int64_t>>& batches) {
@@ -82,15 +84,14 @@ std::vector<std::vector<std::int64_t>> plan_epoch(std::span<const PairLength> le
   const std::int64_t pool_tokens = options.pool * options.tokens;
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin;
-    for (std::int64_t tokens = 0; end < order.size() && tokens < pool_tokens; ++end) {
+    // Without sorting there is nothing to gain from pools, and each ends with a batch that is not full.
+    for (std::int64_t tokens = 0; end < order.size() && (options.pool == 1 || tokens < pool_tokens); ++end) {
       tokens += cost_of(length_of(lengths, order[end]), options.unit).target;
     }
     const std::span<std::int64_t> pool(order.data() + begin, end - begin);
     if (options.pool > 1) {
       std::stable_sort(pool.begin(), pool.end(), [&](std::int64_t a, std::int64_t b) {
-        const PairLength& x = length_of(lengths, a);
-        const PairLength& y = length_of(lengths, b);
-        return x.target != y.target ? x.target < y.target : x.source < y.source;
+        return longer_side(length_of(lengths, a)) < longer_side(length_of(lengths, b));
       });
     }
     cut(lengths, pool, options, batches);

@@ -26,7 +26,9 @@ enum class BatchUnit {
 struct BatcherOptions {
   std::int64_t tokens = 4096;
   BatchUnit unit = BatchUnit::each_side;
-  std::int64_t pool = 32;  // batches whose pairs are sorted by length together; 1: lengths are mixed
+  // Batches whose pairs are sorted by their longer side together, as others must do to save padding; 1: each batch is a
+  // random sample, from which a model learns more (docs/training.md).
+  std::int64_t pool = 1;
   std::uint64_t seed = 1;
 };
 

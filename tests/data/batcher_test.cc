@@ -57,13 +57,15 @@ TEST(Batcher, OrderIsAFunctionOfSeedAndEpoch) {
 // With one pool for all, lengths in a batch differ by little: 40 lengths over about 80 batches.
 TEST(Batcher, SimilarLengthsStandTogether) {
   const std::vector<PairLength> lengths = some_lengths();
+  const auto longer = [&](std::int64_t i) {
+    return std::max(lengths[static_cast<std::size_t>(i)].source, lengths[static_cast<std::size_t>(i)].target);
+  };
   const auto spread = [&](std::int64_t pool) {
     std::int64_t most = 0;
     for (const auto& batch : plan_epoch(lengths, {.tokens = 256, .pool = pool, .seed = 1}, 0)) {
       for (const std::int64_t a : batch) {
         for (const std::int64_t b : batch) {
-          most = std::max(most, std::abs(lengths[static_cast<std::size_t>(a)].target -
-                                         lengths[static_cast<std::size_t>(b)].target));
+          most = std::max(most, std::abs(longer(a) - longer(b)));
         }
       }
     }
@@ -111,6 +113,20 @@ TEST(Batcher, WeightsAreHowOftenAPairIsSeen) {
   EXPECT_EQ(seen[3], 0);
   const std::vector<float> too_few = {1};
   EXPECT_THROW(plan_epoch(lengths, {}, 0, too_few), base::Error);
+}
+
+TEST(Batcher, BatchesOfMixedLengthsAreFull) {
+  const std::vector<PairLength> lengths = some_lengths();
+  const auto batches = plan_epoch(lengths, {.tokens = 256, .pool = 1, .seed = 1}, 0);
+  for (std::size_t i = 0; i + 1 < batches.size(); ++i) {
+    PairLength sum;
+    for (const std::int64_t pair : batches[i]) {
+      sum.source += lengths[static_cast<std::size_t>(pair)].source;
+      sum.target += lengths[static_cast<std::size_t>(pair)].target;
+    }
+    const PairLength& next = lengths[static_cast<std::size_t>(batches[i + 1].front())];
+    EXPECT_GT(std::max(sum.source + next.source, sum.target + next.target), 256) << "batch " << i;
+  }
 }
 
 TEST(Batcher, APairLongerThanTheBudgetStandsAlone) {
