@@ -22,4 +22,4 @@ if ! command -v "$program" >/dev/null; then
   echo "format.sh: there is no clang-format; scripts/install_dependencies.sh --tests installs it" >&2
   exit 1
 fi
-find bench examples src tests \( -name '*.h' -o -name '*.cc' \) -print0 | xargs -0 -r -n 40 -P 2 "$program" "${how[@]}"
+find bench examples include src tests \( -name '*.h' -o -name '*.cc' -o -name '*.c' \) -print0 | xargs -0 -r -n 40 -P 2 "$program" "${how[@]}"

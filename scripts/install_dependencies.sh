@@ -12,7 +12,7 @@ packages=(
   libcli11-dev libpugixml-dev libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev
   libopenmpi-dev
 )
-test_packages=(libgmock-dev libgtest-dev clang-format)
+test_packages=(libgmock-dev libgtest-dev clang-format python3)
 text_package=libreoffice-help-zh-cn
 
 say() { printf '%s\n' "$*" >&2; }

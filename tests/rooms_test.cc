@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // From the foundation up.
-constexpr const char* kRooms[] = {"base",  "kernels", "tensor",  "autograd", "ops",   "nn",     "text", "data",
-                                  "optim", "metrics", "formats", "infer",    "train", "server", "cli"};
+constexpr const char* kRooms[] = {"base",  "kernels", "tensor",  "autograd", "ops",     "nn",    "text",   "data",
+                                  "optim", "metrics", "formats", "infer",    "library", "train", "server", "cli"};
 
 // The storey of a room, or nothing for a name that is none.
 std::optional<std::int64_t> storey(const std::string& room) {

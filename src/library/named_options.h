@@ -1,0 +1,14 @@
+#pragma once
+// The options of the library by the names that zhuyi translate has for them, for languages that know no C++.
+
+#include <zhuyi/translator.h>
+
+#include <string>
+
+namespace zhuyi::library {
+
+// Sets the option `name` to what `value` says, or adds `value` where an option is a list. Throws invalid_argument for a
+// name that there is not, naming the nearest one, and for a value of another form.
+void set_option(Options& options, const std::string& name, const std::string& value);
+
+}  // namespace zhuyi::library
