@@ -64,7 +64,7 @@ void TransformerScorer::join(std::span<const std::vector<std::int32_t>> sources,
   const bool first = states_.front().sources.empty();
   base::check(allowed.empty() || allowed.size() == sources.size(), "scorer: {} sentences, shortlists of {}",
               sources.size(), allowed.size());
-  base::check(sources.empty() || first || allowed_.empty() == allowed.empty(),
+  base::check(sources.empty() || first || outputs_.empty() == allowed.empty(),
               "scorer: sentences with and without a shortlist in one batch");
   nn::Tokens tokens;
   for (const std::vector<std::int32_t>& source : sources) tokens.append(source);
@@ -72,42 +72,36 @@ void TransformerScorer::join(std::span<const std::vector<std::int32_t>> sources,
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].model->join(members_[i].model->encode(tokens, run), forgotten_, states_[i]);
   }
-  if (!allowed_.empty()) {
-    for (const std::int64_t sentence : forgotten_) allowed_[static_cast<std::size_t>(sentence)].clear();
+  if (!outputs_.empty()) {
+    for (const std::int64_t sentence : forgotten_) outputs_[static_cast<std::size_t>(sentence)].clear();
   }
   forgotten_.clear();
-  allowed_.insert(allowed_.end(), allowed.begin(), allowed.end());
-  outputs_.clear();
-  if (allowed_.empty()) return;
-  std::vector<std::int32_t> together;
-  for (const std::vector<std::int32_t>& ids : allowed_) together.insert(together.end(), ids.begin(), ids.end());
-  std::sort(together.begin(), together.end());
-  together.erase(std::unique(together.begin(), together.end()), together.end());
-  for (const Member& member : members_) outputs_.push_back(member.model->output_rows(together));
+  // A sentence's own columns of the projection: the union over a batch would soon be most of the vocabulary.
+  for (const std::vector<std::int32_t>& ids : allowed) {
+    std::vector<nn::OutputRows>& outputs = outputs_.emplace_back();
+    for (const Member& member : members_) outputs.push_back(member.model->output_rows(ids));
+  }
 }
 
-tensor::Tensor TransformerScorer::spread(const tensor::Tensor& logits, std::int64_t first_row) const {
-  const std::vector<std::int32_t>& columns = outputs_.front().ids;
-  const tensor::Tensor whole(logits.rows(), vocabulary());
-  const kernels::Matrix<float> from = logits.matrix<float>();
-  const kernels::Matrix<float> to = whole.matrix<float>();
-  base::parallel_for(logits.rows(), 16, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> own;
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::fill(to.row(i), to.row(i) + to.columns, -std::numeric_limits<float>::infinity());
-      const std::int64_t sentence = sentences_[static_cast<std::size_t>(first_row + i)];
-      const std::vector<std::int32_t>& ids = allowed_[static_cast<std::size_t>(sentence)];
-      own.clear();
-      auto column = columns.begin();
-      for (const std::int32_t id : ids) {
-        column = std::lower_bound(column, columns.end(), id);
-        own.push_back(from(i, column - columns.begin()));
-      }
-      kernels::log_softmax<float>(kernels::Matrix<float>::dense(own.data(), 1, std::ssize(own)));
-      for (std::size_t j = 0; j < ids.size(); ++j) to(i, ids[j]) = own[j];
+tensor::Tensor TransformerScorer::log_probabilities_of_some(std::size_t i, std::int64_t begin, std::int64_t end) const {
+  const tensor::Tensor result(end - begin, vocabulary());
+  const kernels::Matrix<float> to = result.matrix<float>();
+  std::fill_n(to.data, to.rows * to.columns, -std::numeric_limits<float>::infinity());
+  for (std::int64_t first = begin; first < end;) {
+    const std::int64_t sentence = sentences_[static_cast<std::size_t>(first)];
+    std::int64_t last = first + 1;
+    while (last < end && sentences_[static_cast<std::size_t>(last)] == sentence) ++last;
+    const nn::OutputRows& outputs = outputs_[static_cast<std::size_t>(sentence)][i];
+    const tensor::Tensor logits = members_[i].model->logits(decoded_[i].slice(first, last), &outputs);
+    const kernels::Matrix<float> from = logits.matrix<float>();
+    kernels::log_softmax<float>(from);
+    for (std::int64_t row = 0; row < from.rows; ++row) {
+      float* out = to.row(first - begin + row);
+      for (std::int64_t j = 0; j < from.columns; ++j) out[outputs.ids[static_cast<std::size_t>(j)]] = from(row, j);
     }
-  });
-  return whole;
+    first = last;
+  }
+  return result;
 }
 
 void TransformerScorer::step(std::span<const HypothesisStep> live) {
@@ -133,12 +127,12 @@ kernels::ConstMatrix<float> TransformerScorer::log_probabilities(std::int64_t be
               sentences_.size());
   scores_ = {};  // the memory of the last call serves this one
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    tensor::Tensor logits =
-        members_[i].model->logits(decoded_[i].slice(begin, end), outputs_.empty() ? nullptr : &outputs_[i]);
+    tensor::Tensor logits;
     if (outputs_.empty()) {
+      logits = members_[i].model->logits(decoded_[i].slice(begin, end));
       kernels::log_softmax<float>(logits.matrix<float>());
     } else {
-      logits = spread(logits, begin);
+      logits = log_probabilities_of_some(i, begin, end);
     }
     if (members_.size() == 1) {
       scores_ = logits;

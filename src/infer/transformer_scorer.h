@@ -42,17 +42,16 @@ class TransformerScorer final : public Scorer {
   void keep_attention(std::span<const HypothesisStep> live, const std::vector<autograd::AttentionRecord>& records,
                       double share);
 
-  // Joined logits of rows from `begin` on become log-probabilities of the whole vocabulary.
-  tensor::Tensor spread(const tensor::Tensor& logits, std::int64_t begin) const;
+  // What member i says of rows [begin, end) of the latest step, over each sentence's own tokens.
+  tensor::Tensor log_probabilities_of_some(std::size_t i, std::int64_t begin, std::int64_t end) const;
 
   std::vector<Member> members_;  // weights sum to 1
   bool with_attention_;
   std::vector<nn::DecoderState> states_;  // [members]
   std::vector<std::int64_t> forgotten_;
-  std::vector<std::vector<std::int32_t>> allowed_;  // of every sentence; empty: all tokens
-  std::vector<nn::OutputRows> outputs_;             // [members] the union over the present sentences
-  std::vector<tensor::Tensor> decoded_;             // [members] the decoder's output of the latest step
-  std::vector<std::int64_t> sentences_;             // of its rows
+  std::vector<std::vector<nn::OutputRows>> outputs_;  // [sentences][members] what is allowed; empty: all tokens
+  std::vector<tensor::Tensor> decoded_;               // [members] the decoder's output of the latest step
+  std::vector<std::int64_t> sentences_;               // of its rows
   tensor::Tensor scores_;
   std::vector<std::vector<float>> attention_;  // [rows of the latest step][source tokens]
 };

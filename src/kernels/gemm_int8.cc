@@ -166,6 +166,25 @@ void check_size(std::int64_t rows, std::int64_t columns) {
               "Int8Matrix: [{}, {}]; expected at most {} rows, or sums would leave 32 bits", rows, columns, kInt8Terms);
 }
 
+// Memory for a matrix, all zeros, in one piece that begins at a cache line.
+struct Room {
+  Room(std::int64_t rows, std::int64_t columns) {
+    const std::int64_t bytes = Int8Matrix::panel_bytes(rows, columns);
+    const auto size = static_cast<std::size_t>(bytes + 8 * columns);
+    memory.reset(std::aligned_alloc(64, std::max<std::size_t>(64, (size + 63) / 64 * 64)), std::free);
+    base::check_kind(memory != nullptr, base::ErrorKind::system, "Int8Matrix: no memory for {} bytes", size);
+    panels = static_cast<std::int8_t*>(memory.get());
+    std::fill_n(panels, size, std::int8_t{0});
+    scales = reinterpret_cast<float*>(panels + bytes);
+    sums = reinterpret_cast<std::int32_t*>(scales + columns);
+  }
+
+  std::shared_ptr<void> memory;
+  std::int8_t* panels;
+  float* scales;
+  std::int32_t* sums;
+};
+
 }  // namespace
 
 std::int64_t Int8Matrix::panel_bytes(std::int64_t rows, std::int64_t columns) {
@@ -174,34 +193,47 @@ std::int64_t Int8Matrix::panel_bytes(std::int64_t rows, std::int64_t columns) {
 
 Int8Matrix::Int8Matrix(ConstMatrix<float> b) : rows_(b.rows), columns_(b.columns) {
   check_size(b.rows, b.columns);
-  const std::int64_t bytes = panel_bytes(rows_, columns_);
-  // Numbers and scales in one piece of memory that begins at a cache line.
-  const auto size = static_cast<std::size_t>(bytes + 8 * columns_);
-  std::shared_ptr<void> memory(std::aligned_alloc(64, std::max<std::size_t>(64, (size + 63) / 64 * 64)), std::free);
-  base::check_kind(memory != nullptr, base::ErrorKind::system, "Int8Matrix: no memory for {} bytes", size);
-  auto* panels = static_cast<std::int8_t*>(memory.get());
-  auto* scales = reinterpret_cast<float*>(panels + bytes);
-  auto* sums = reinterpret_cast<std::int32_t*>(scales + columns_);
-  std::fill_n(panels, bytes, std::int8_t{0});
+  const Room room(rows_, columns_);
   for (std::int64_t j = 0; j < columns_; ++j) {
     float largest = 0;
     for (std::int64_t k = 0; k < rows_; ++k) {
       base::check(std::isfinite(b(k, j)), "Int8Matrix: the number at ({}, {}) is {}", k, j, b(k, j));
       largest = std::max(largest, std::abs(b(k, j)));
     }
-    scales[j] = largest / 127;
+    room.scales[j] = largest / 127;
     const float factor = largest > 0 ? 127 / largest : 0;
-    sums[j] = 0;
     for (std::int64_t k = 0; k < rows_; ++k) {
       const auto number = static_cast<std::int8_t>(std::nearbyint(b(k, j) * factor));
-      panels[panel_place(rows_, k, j)] = number;
-      sums[j] += number;
+      room.panels[panel_place(rows_, k, j)] = number;
+      room.sums[j] += number;
     }
   }
-  panels_ = {panels, static_cast<std::size_t>(bytes)};
-  scales_ = {scales, static_cast<std::size_t>(columns_)};
-  sums_ = {sums, static_cast<std::size_t>(columns_)};
-  owner_ = memory;
+  panels_ = {room.panels, static_cast<std::size_t>(panel_bytes(rows_, columns_))};
+  scales_ = {room.scales, static_cast<std::size_t>(columns_)};
+  sums_ = {room.sums, static_cast<std::size_t>(columns_)};
+  owner_ = room.memory;
+}
+
+Int8Matrix Int8Matrix::some_columns(std::span<const std::int32_t> columns) const {
+  const auto count = std::ssize(columns);
+  const Room room(rows_, count);
+  for (std::int64_t j = 0; j < count; ++j) {
+    const std::int64_t column = columns[static_cast<std::size_t>(j)];
+    base::check(column >= 0 && column < columns_, "Int8Matrix: column {} of {}", column, columns_);
+    const std::int8_t* from = panels_.data() + panel_place(rows_, 0, column);
+    std::int8_t* to = room.panels + panel_place(rows_, 0, j);
+    for (std::int64_t k = 0; k < divide_up(rows_, kQuad); ++k) {
+      std::memcpy(to + k * kPanelBytes, from + k * kPanelBytes, kQuad);
+    }
+    room.scales[j] = scales_[static_cast<std::size_t>(column)];
+    room.sums[j] = sums_[static_cast<std::size_t>(column)];
+  }
+  return {rows_,
+          count,
+          {room.panels, static_cast<std::size_t>(panel_bytes(rows_, count))},
+          {room.scales, static_cast<std::size_t>(count)},
+          {room.sums, static_cast<std::size_t>(count)},
+          room.memory};
 }
 
 Int8Matrix::Int8Matrix(std::int64_t rows, std::int64_t columns, std::span<const std::int8_t> panels,

@@ -38,6 +38,8 @@ class Int8Matrix {
   std::span<const std::int32_t> column_sums() const { return sums_; }  // [columns], of the integers
   // The integer at (row, column).
   std::int8_t at(std::int64_t row, std::int64_t column) const;
+  // The columns with these numbers, in this order, as a matrix of their own. Numbers must be in [0, columns).
+  Int8Matrix some_columns(std::span<const std::int32_t> columns) const;
   // to[k] = factor * (the number at (k, column)) for all rows: an embedding, where the columns are pieces.
   void column(std::int64_t column, float factor, float* to) const;
 

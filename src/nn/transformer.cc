@@ -161,41 +161,20 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
 Tensor Transformer::logits(const Tensor& decoded, const OutputRows* outputs) const {
   Run run;
   if (outputs == nullptr) return logits(Var(decoded), run).value();
-  const auto count = std::ssize(outputs->ids);
-  const Tensor some(decoded.rows(), count);
-  if (outputs->weights.empty()) {
-    const Tensor all = logits(Var(decoded), run).value();
-    const kernels::Matrix<float> from = all.matrix<float>();
-    const kernels::Matrix<float> to = some.matrix<float>();
-    for (std::int64_t i = 0; i < from.rows; ++i) {
-      for (std::int64_t j = 0; j < count; ++j) to(i, j) = from(i, outputs->ids[static_cast<std::size_t>(j)]);
-    }
-    return some;
-  }
-  kernels::GemmOptions<float> options;
-  if (!outputs->bias.empty()) options.bias = outputs->bias.data<float>().data();
-  kernels::gemm<float>(decoded.matrix<float>(), outputs->weights.matrix<float>().transposed(), some.matrix<float>(),
-                       options);
-  return some;
+  return ops::linear(Var(decoded), outputs->weight, outputs->bias, run).value();
 }
 
 OutputRows Transformer::output_rows(std::span<const std::int32_t> ids) const {
-  for (const std::int32_t id : ids) {
-    check(id >= 0 && id < config_.target_vocabulary, "output_rows: piece {} of {}", id, config_.target_vocabulary);
-  }
-  if (precision() != kernels::Precision::f32) return {.ids = {ids.begin(), ids.end()}, .weights = {}, .bias = {}};
-  const Tensor& all = output_.parameter->value;
-  OutputRows result{.ids = {ids.begin(), ids.end()},
-                    .weights = Tensor(std::ssize(ids), all.columns()),
-                    .bias = output_bias_ ? Tensor(1, std::ssize(ids)) : Tensor()};
-  for (std::int64_t i = 0; i < std::ssize(ids); ++i) {
-    const std::int64_t id = ids[static_cast<std::size_t>(i)];
-    result.weights.slice(i, i + 1).assign(all.slice(id, id + 1));
-    if (output_bias_) {
-      result.bias.data<float>()[static_cast<std::size_t>(i)] =
-          output_bias_->value.data<float>()[static_cast<std::size_t>(id)];
-    }
-  }
+  OutputRows result{.ids = {ids.begin(), ids.end()}, .weight = output_.some_outputs(ids), .bias = nullptr};
+  if (!output_bias_) return result;
+  result.bias = std::make_shared<autograd::Parameter>();
+  result.bias->name = output_bias_->name;
+  result.bias->rows = 1;
+  result.bias->columns = std::ssize(ids);
+  result.bias->value = Tensor(1, std::ssize(ids));
+  const std::span<const float> all = output_bias_->value.data<float>();
+  const std::span<float> some = result.bias->value.data<float>();
+  for (std::size_t i = 0; i < ids.size(); ++i) some[i] = all[static_cast<std::size_t>(ids[i])];
   return result;
 }
 

@@ -39,8 +39,8 @@ struct Memory {
 // Some rows of the output projection, copied together.
 struct OutputRows {
   std::vector<std::int32_t> ids;
-  tensor::Tensor weights;  // [ids, d_model]; empty when the model is not in f32: then all logits are computed
-  tensor::Tensor bias;     // [1, ids], empty without one
+  ops::Weight weight;  // [ids, d_model]
+  ParameterPtr bias;   // [1, ids], or nullptr
 };
 
 // The model: const in every pass, so that one can serve many threads.

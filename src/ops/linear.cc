@@ -17,6 +17,30 @@ void Weight::pack(kernels::Precision precision) {
   packed = std::make_shared<kernels::PackedMatrix>(matrix<float>(), precision);
 }
 
+Weight Weight::some_outputs(std::span<const std::int32_t> outputs) const {
+  check(transposed, "some_outputs: {} is no table of outputs", parameter->name);
+  auto some = std::make_shared<autograd::Parameter>();
+  some->name = parameter->name;
+  some->rows = std::ssize(outputs);
+  some->columns = parameter->columns;
+  Weight weight{some, true};
+  if (parameter->int8) {
+    some->int8 = std::make_shared<const kernels::Int8Matrix>(parameter->int8->some_columns(outputs));
+    return weight;
+  }
+  some->value = Tensor(some->rows, some->columns, parameter->value.dtype());
+  for (std::int64_t i = 0; i < some->rows; ++i) {
+    const std::int64_t row = outputs[static_cast<std::size_t>(i)];
+    check(row >= 0 && row < parameter->rows, "some_outputs: output {} of {}", row, parameter->rows);
+    some->value.slice(i, i + 1).assign(parameter->value.slice(row, row + 1));
+  }
+  if (packed) {
+    weight.pack(packed->precision());
+    some->value = Tensor();  // products read the packed copy
+  }
+  return weight;
+}
+
 Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& run) {
   check(x.columns() == weight.inputs(), "linear: x is {}, {} takes {} columns", x.value().shape(),
         weight.parameter->name, weight.inputs());

@@ -37,6 +37,8 @@ struct Weight {
   // Packs the present values in f32 or bf16; later products without a tape use them. The parameter must not change
   // afterwards. What is in 8 bits stays as it is.
   void pack(kernels::Precision precision = kernels::Precision::f32);
+  // A copy of some of the outputs, stored as this one is, for inference. The weight must be transposed (a table).
+  Weight some_outputs(std::span<const std::int32_t> outputs) const;
 };
 
 // x W + bias: [tokens, in] -> [tokens, out]. bias [1, out] or nullptr.

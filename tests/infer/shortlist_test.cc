@@ -16,6 +16,7 @@
 #include "infer/freeze.h"
 #include "infer/small_translator.h"
 #include "infer/translator.h"
+#include "kernels/precision.h"
 #include "temporary_folder.h"
 
 namespace zhuyi::infer {
@@ -183,6 +184,33 @@ TEST_F(ShortSearch, ProbabilitiesAreOverTheList) {
         EXPECT_TRUE(std::isinf(listed(i, id)));
       } else {
         EXPECT_NEAR(listed(i, id), static_cast<double>(whole(i, id)) - std::log(sum), 1e-5);
+      }
+    }
+  }
+}
+
+// In every storage of weights, packed or not, a logit among some is the same number as among all.
+TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
+  const formats::Model model = small_model();
+  const std::vector<std::int32_t> ids = {2, 3, 40, 41, 300};
+  const std::int64_t width = model.transformer->config().d_model;
+  tensor::Tensor decoded(3, width);
+  for (std::int64_t i = 0; i < 3 * width; ++i) {
+    decoded.data<float>()[static_cast<std::size_t>(i)] = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));
+  }
+  for (const kernels::Precision precision :
+       {kernels::Precision::f32, kernels::Precision::int8, kernels::Precision::bf16}) {
+    const std::unique_ptr<nn::Transformer> frozen = freeze(*model.transformer, precision);
+    for (const bool packed : {false, true}) {
+      if (packed) frozen->pack();
+      const nn::OutputRows outputs = frozen->output_rows(ids);
+      const tensor::Tensor all = frozen->logits(decoded);
+      const tensor::Tensor some = frozen->logits(decoded, &outputs);
+      for (std::int64_t i = 0; i < 3; ++i) {
+        for (std::size_t j = 0; j < ids.size(); ++j) {
+          EXPECT_EQ(some.at(i, static_cast<std::int64_t>(j)), all.at(i, ids[j]))
+              << kernels::name_of(precision) << (packed ? ", packed" : "");
+        }
       }
     }
   }

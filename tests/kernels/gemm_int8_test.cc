@@ -142,6 +142,22 @@ TEST(Int8, StoredPanelsGiveTheSameMatrix) {
   EXPECT_THROW(one.at(37, 0), base::Error);
 }
 
+TEST(Int8, SomeColumnsGiveThoseOfTheProduct) {
+  Framed<float> a(5, 37, Layout::row_major, 9);
+  Framed<float> b(37, 53, Layout::row_major, 8);
+  const Int8Matrix all(b.view());
+  const std::vector<std::int32_t> columns = {52, 0, 7, 7, 16, 33, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13};
+  const std::vector<float> whole = product(a.view(), all, nullptr);
+  const std::vector<float> some = product(a.view(), all.some_columns(columns), nullptr);
+  ASSERT_EQ(some.size(), 5 * columns.size());
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      EXPECT_EQ(some[i * columns.size() + j], whole[i * 53 + static_cast<std::size_t>(columns[j])]);
+    }
+  }
+  EXPECT_THROW(all.some_columns(std::vector<std::int32_t>{53}), base::Error);
+}
+
 TEST(Int8, RefusesWhatItCannotHold) {
   std::vector<float> x(12, 1);
   x[7] = std::numeric_limits<float>::quiet_NaN();
