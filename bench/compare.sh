@@ -8,6 +8,7 @@
 #   PRESETS  model sizes [small base]                                   made in build/peers-venv when unset
 #   ROUNDS   A B A B ... [3]                                   LENGTHS  sentence lengths [bench/lengths.txt]
 #   THREADS  [all cores]                                       OUT      the results, a JSON object a line [a temporary file]
+#   SHORTLIST=1: translate with lexical shortlists on both sides
 #   STEPS_small, STEPS_base, STEPS_big: timed training steps of each run [6, 2, 1]
 # $work and $TASKS are lists of words without spaces.
 # shellcheck disable=SC2086
@@ -91,6 +92,12 @@ for preset in $PRESETS; do
           ;;
         translate)
           work="$common --beam 4 --batch 32 --output-length 16"
+          if [ -n "${SHORTLIST:-}" ]; then
+            lists=$(mktemp --suffix=.vmap)
+            [ "$preset" = base ] && pieces=32000 || pieces=8000
+            "$PYTHON" bench/peers/make_shortlist.py "$lists" --vocabulary "$pieces"
+            work="$work --shortlist $lists"
+          fi
           for precision in $TRANSLATE_PRECISIONS; do
             [ -z "$BENCH_TRANSLATE" ] || record "$BENCH_TRANSLATE" $work --precision "$precision"
           done

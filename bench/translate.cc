@@ -10,12 +10,14 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/parallel.h"
 #include "base/random.h"
 #include "infer/freeze.h"
+#include "infer/shortlist.h"
 #include "infer/translate_tokens.h"
 #include "kernels/precision.h"
 #include "nn/transformer.h"
@@ -38,6 +40,7 @@ struct Options {
   std::int64_t sentences = 320;
   std::int64_t singles = 10;
   std::string precision = "int8";
+  std::string shortlist;
   int threads = base::threads();
   bool json = false;
 };
@@ -62,6 +65,23 @@ Sentences read_sources(const Options& options, std::int64_t vocabulary) {
     sources.push_back(std::move(ids));
   }
   return sources;
+}
+
+// A file of bench/peers/make_shortlist.py, in which piece 7 is called t7; nothing without one.
+std::shared_ptr<const infer::Shortlist> read_shortlist(const std::string& path, std::int64_t vocabulary) {
+  if (path.empty()) return nullptr;
+  std::ifstream file(path);
+  base::check(file.good(), "cannot read {}", path);
+  std::vector<std::int32_t> always;
+  Sentences by_source(static_cast<std::size_t>(vocabulary));
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t tab = line.find('\t');
+    base::check(tab != std::string::npos, "{}: a line without a tab", path);
+    std::vector<std::int32_t>& ids = tab == 0 ? always : by_source.at(std::stoul(line.substr(1, tab - 1)));
+    std::istringstream pieces(line.substr(tab + 1));
+    for (std::string piece; pieces >> piece;) ids.push_back(piece == "</s>" ? kEos : std::stoi(piece.substr(1)));
+  }
+  return std::make_shared<const infer::Shortlist>(std::move(always), std::move(by_source));
 }
 
 // Exactly `output_length` tokens each, eos forbidden before and the search cut there.
@@ -115,11 +135,13 @@ void run(const Options& options) {
   nn::Transformer& model = *frozen;
   model.pack();
   const Sentences sources = read_sources(options, vocabulary);
-  const infer::SearchOptions search = search_of(options, options.beam);
+  infer::SearchOptions search = search_of(options, options.beam);
+  infer::SearchOptions greedy_search = search_of(options, 1);
+  search.shortlist = greedy_search.shortlist = read_shortlist(options.shortlist, vocabulary);
   const auto warm_up = std::min<std::ptrdiff_t>(std::ssize(sources), options.batch);
   translate(model, Sentences(sources.begin(), sources.begin() + warm_up), search, options.batch);
   const double single = alone(model, sources, search, options.singles);
-  const double greedy = alone(model, sources, search_of(options, 1), options.singles);
+  const double greedy = alone(model, sources, greedy_search, options.singles);
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t tokens = translate(model, sources, search, options.batch);
   const double seconds = seconds_since(start);
@@ -162,6 +184,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--precision", options.precision, "of the weights: f32, bf16 or int8")
       ->check(CLI::IsMember({"f32", "bf16", "int8"}));
+  app.add_option("--shortlist", options.shortlist, "lists of bench/peers/make_shortlist.py");
   app.add_option("--threads", options.threads, "threads");
   app.add_flag("--json", options.json, "one JSON object");
   CLI11_PARSE(app, argc, argv);

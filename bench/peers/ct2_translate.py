@@ -7,6 +7,7 @@ and resident memory. The model is made in a process of its own, so that memory i
 
 import argparse
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -80,6 +81,7 @@ def main():
     parser.add_argument("--output-length", type=int, default=16, help="tokens of every translation, no more and no less")
     parser.add_argument("--singles", type=int, default=10, help="sentences translated alone, for latency")
     parser.add_argument("--workers", type=int, default=1, help="batches in flight; each has threads / workers threads")
+    parser.add_argument("--shortlist", default="", help="lists of make_shortlist.py")
     parser.add_argument("--pre-norm", action="store_true")
     parser.add_argument("--build-only", help=argparse.SUPPRESS)
     a = parser.parse_args()
@@ -98,9 +100,11 @@ def main():
     sources = [[f"t{generator.randrange(3, a.vocabulary)}" for _ in range(length - 1)] + ["</s>"]
                for length, _ in pairs[::stride][: a.sentences]]
     fixed = dict(beam_size=a.beam, min_decoding_length=a.output_length, max_decoding_length=a.output_length,
-                 length_penalty=0.6, max_batch_size=a.batch)
+                 length_penalty=0.6, max_batch_size=a.batch, use_vmap=bool(a.shortlist))
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, __file__, *sys.argv[1:], "--build-only", folder], check=True)
+        if a.shortlist:
+            shutil.copy(a.shortlist, pathlib.Path(folder) / "vmap.txt")
 
         def load(workers):
             start = time.perf_counter()
