@@ -82,6 +82,11 @@ Part part_of(const formats::Model& model, LinePart line, const TranslateOptions&
   return part;
 }
 
+bool in_glossary(const std::string& text, const TranslateOptions& options) {
+  return std::any_of(options.glossary.begin(), options.glossary.end(),
+                     [&](const GlossaryEntry& entry) { return !entry.source.empty() && has_term(text, entry.source); });
+}
+
 // Adds the parts of a sentence, which is cut when it is too long.
 void add_sentence(const formats::Model& model, LinePart sentence, const TranslateOptions& options, Line& line) {
   const std::int64_t limit = part_limit(model, options);
@@ -214,7 +219,20 @@ Line read_line(const formats::Model& model, const std::string& text, const Trans
   } else {
     sentences = split_line(line.text, options.splitter);
   }
-  for (LinePart& sentence : sentences) add_sentence(model, std::move(sentence), options, line);
+  const bool asked = !own.prefix.empty() || !own.phrases.empty();
+  bool after_verbatim = false;
+  for (LinePart& sentence : sentences) {
+    const bool verbatim =
+        options.protect && !asked && untranslatable(sentence.text) && !in_glossary(sentence.text, options);
+    sentence.spaced = (verbatim || after_verbatim) && !sentence.inside_word;
+    after_verbatim = verbatim;
+    if (verbatim) {
+      sentence.verbatim = true;
+      line.parts.push_back({.line = std::move(sentence), .tokens = {}, .own = {}, .found = {}});
+    } else {
+      add_sentence(model, std::move(sentence), options, line);
+    }
+  }
   if (line.parts.empty()) return line;
   SentenceOptions& first = line.parts.front().own;
   if (!own.prefix.empty()) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "text/normalize.h"
+
 namespace zhuyi::infer {
 namespace {
 
@@ -141,6 +143,17 @@ std::vector<std::string> protected_texts(std::string_view text) {
   for (const auto& [begin, end] : protected_spans(text)) texts.emplace_back(text.substr(begin, end - begin));
   std::sort(texts.begin(), texts.end());
   return texts;
+}
+
+bool untranslatable(std::string_view text) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; };
+  if (std::any_of(text.begin(), text.end(), control)) return false;
+  std::size_t place = 0;
+  for (const auto& [begin, end] : protected_spans(text)) {
+    if (text::has_letter(text.substr(place, begin - place))) return false;
+    place = end;
+  }
+  return !text::has_letter(text.substr(place));
 }
 
 }  // namespace zhuyi::infer

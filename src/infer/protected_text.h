@@ -22,4 +22,8 @@ std::vector<ProtectedSpan> protected_spans(std::string_view text);
 // Their texts, sorted, as often as they occur: equal for two texts when nothing was lost, added or changed.
 std::vector<std::string> protected_texts(std::string_view text);
 
+// Whether a model has nothing to say to `text`: outside the protected spans there is no letter of any script, only
+// figures, punctuation, symbols and emoji, and nowhere a control character.
+bool untranslatable(std::string_view text);
+
 }  // namespace zhuyi::infer

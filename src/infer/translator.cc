@@ -231,7 +231,9 @@ bool Translator::can_score(const std::string& source, const std::string& target)
 
 CrossAttention Translator::attention(const std::string& line, const TranslateOptions& options) const {
   check_options(options);
-  const Line read = read_line(model(), line, options, {});
+  TranslateOptions all = options;
+  all.protect = false;  // a line of figures is looked at, too
+  const Line read = read_line(model(), line, all, {});
   base::check(!read.parts.empty(), "attention: the line is blank, expected a sentence");
   const std::span<const std::vector<std::int32_t>> part(&read.parts.front().tokens, 1);
   const Hypothesis best = translate_tokens(members_, part, search_of(options), options.batches)[0].front();

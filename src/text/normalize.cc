@@ -50,6 +50,12 @@ bool blank(std::string_view text) {
   return std::all_of(characters.begin(), characters.end(), invisible);
 }
 
+bool has_letter(std::string_view text) {
+  const std::vector<char32_t> characters = decode_utf8(text);
+  return std::any_of(characters.begin(), characters.end(),
+                     [](char32_t character) { return u_isalpha(static_cast<UChar32>(character)) != 0; });
+}
+
 bool has_han(std::string_view text) {
   const std::vector<char32_t> characters = decode_utf8(text);
   return std::any_of(characters.begin(), characters.end(), [](char32_t character) {

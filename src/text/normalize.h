@@ -17,6 +17,9 @@ std::string nfc(std::string_view text);
 // control characters and invisible ones (U+200B, U+FEFF, joiners). An ill-formed part counts as visible.
 bool blank(std::string_view text);
 
+// True when `text` holds a letter of any script (general category L), Han among them.
+bool has_letter(std::string_view text);
+
 // True when `text` holds at least one character of the Han script.
 bool has_han(std::string_view text);
 

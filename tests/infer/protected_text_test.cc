@@ -45,6 +45,16 @@ TEST(ProtectedText, ProseIsNot) {
   }
 }
 
+TEST(ProtectedText, WithoutALetterThereIsNothingToTranslate) {
+  for (const char* text : {"3.14%", "€18.10", "1,000", "- - -", "…", "😀 👍🏽", "%1$s {0} https://a.b/c?d=e",
+                           "<b>5</b>", "2026-11-30 12:00", "。！"}) {
+    EXPECT_TRUE(untranslatable(text)) << text;
+  }
+  for (const char* text : {"a", "否", "5 km", "é", "Ж", "한", "%s of %s", "<b>x</b>", "1\x01", "\t-"}) {
+    EXPECT_FALSE(untranslatable(text)) << text;
+  }
+}
+
 TEST(ProtectedText, TextsAreSortedWithTheirNumber) {
   EXPECT_THAT(protected_texts("%s {0} %s"), ElementsAre("%s", "%s", "{0}"));
   EXPECT_EQ(protected_texts("<b>x</b>"), protected_texts("</b>甲<b>"));

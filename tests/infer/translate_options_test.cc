@@ -141,6 +141,25 @@ TEST_F(TranslateOptionsTest, ProtectionTouchesNothingElse) {
   for (const std::string& line : training_lines()) EXPECT_EQ(translate(line, how).text, translate(line, bare).text);
 }
 
+TEST_F(TranslateOptionsTest, WhatHoldsNoLetterStaysAsItIs) {
+  TranslateOptions how = options();
+  std::string dots;
+  for (int i = 0; i < 100; ++i) dots += "…";
+  for (const std::string& line : {std::string("3.14%"), std::string(200, '-'), dots, std::string("€18.10 😀")}) {
+    const Translation found = translate(line, how);
+    EXPECT_EQ(found.text, line);
+    EXPECT_EQ(found.parts, 0);
+  }
+  const std::string first = translate("Close the file!", how).text;
+  const std::string last = translate("Save it!", how).text;
+  EXPECT_EQ(translate("Close the file! 42! Save it!", how).text, first + " 42! " + last);
+  how.glossary = {{"42", {"文件"}}};
+  EXPECT_THAT(translate("42", how).text, HasSubstr("文件"));
+  how.glossary.clear();
+  how.protect = false;
+  EXPECT_NE(translate(dots, how).text, dots);
+}
+
 TEST_F(TranslateOptionsTest, SentencesAreTranslatedOneByOneOrNot) {
   TranslateOptions how = options();
   how.protect = false;
