@@ -18,35 +18,8 @@ class GemmInBf16 : public testing::Test {
   }
 };
 
-TEST_F(GemmInBf16, EqualsPlainLoopOverRoundedNumbersAtOddSizes) {
-  const std::int64_t sizes[] = {1, 2, 7, 17, 63, 65};
-  for (const std::int64_t m : sizes) {
-    for (const std::int64_t k : sizes) {
-      for (const std::int64_t n : sizes) {
-        for (const Layout a : {Layout::row_major, Layout::column_major}) {
-          for (const Layout b : {Layout::row_major, Layout::column_major}) {
-            expect_equal_to_plain_loop<float>({.m = m, .k = k, .n = n, .a = a, .b = b, .precision = Precision::bf16});
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST_F(GemmInBf16, EqualsPlainLoopOverRoundedNumbersBeyondOneBlock) {
-  constexpr Precision kBf16 = Precision::bf16;
-  for (const Layout a : {Layout::row_major, Layout::column_major}) {
-    for (const Layout b : {Layout::row_major, Layout::column_major}) {
-      expect_equal_to_plain_loop<float>({.m = 260, .k = 301, .n = 67, .a = a, .b = b, .precision = kBf16});
-      expect_equal_to_plain_loop<float>(
-          {.m = 5, .k = 770, .n = 150, .a = a, .b = b, .scale = 0.25, .precision = kBf16});
-      expect_equal_to_plain_loop<float>(
-          {.m = 127, .k = 4700, .n = 9, .a = a, .b = b, .accumulate = true, .precision = kBf16});
-      expect_equal_to_plain_loop<float>(
-          {.m = 125, .k = 270, .n = 2100, .a = a, .b = b, .bias = true, .accumulate = true, .precision = kBf16});
-    }
-  }
-}
+TEST_F(GemmInBf16, EqualsPlainLoopOverRoundedNumbersAtOddSizes) { try_odd_sizes<float>(Precision::bf16); }
+TEST_F(GemmInBf16, EqualsPlainLoopOverRoundedNumbersBeyondOneBlock) { try_big_sizes<float>(Precision::bf16); }
 
 TEST_F(GemmInBf16, PackedRowsAndThreadsGiveTheSameBits) {
   const int before = base::threads();

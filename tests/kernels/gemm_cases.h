@@ -118,6 +118,40 @@ void expect_equal_to_plain_loop(const Case& sizes) {
   EXPECT_EQ(c.all, wanted.all) << "numbers around c changed: " << describe(sizes);
 }
 
+// The same for every layout and every choice of a few odd sizes.
+template <class T>
+void try_odd_sizes(Precision precision = Precision::f32) {
+  const std::int64_t sizes[] = {1, 2, 7, 17, 63, 65};
+  for (const std::int64_t m : sizes) {
+    for (const std::int64_t k : sizes) {
+      for (const std::int64_t n : sizes) {
+        for (const Layout a : {Layout::row_major, Layout::column_major}) {
+          for (const Layout b : {Layout::row_major, Layout::column_major}) {
+            expect_equal_to_plain_loop<T>({.m = m, .k = k, .n = n, .a = a, .b = b, .precision = precision});
+          }
+        }
+      }
+    }
+  }
+}
+
+// And for sizes beyond one block, with everything that a product can do besides.
+template <class T>
+void try_big_sizes(Precision precision = Precision::f32) {
+  const auto try_size = [&](Case sizes) {
+    sizes.precision = precision;
+    expect_equal_to_plain_loop<T>(sizes);
+  };
+  for (const Layout a : {Layout::row_major, Layout::column_major}) {
+    for (const Layout b : {Layout::row_major, Layout::column_major}) {
+      try_size({.m = 260, .k = 301, .n = 67, .a = a, .b = b});
+      try_size({.m = 5, .k = 770, .n = 150, .a = a, .b = b, .scale = 0.25});
+      try_size({.m = 127, .k = 4700, .n = 9, .a = a, .b = b, .accumulate = true});
+      try_size({.m = 125, .k = 270, .n = 2100, .a = a, .b = b, .bias = true, .accumulate = true});
+    }
+  }
+}
+
 template <class T>
 bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
   return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;

@@ -19,36 +19,8 @@ class GemmOnTarget : public testing::TestWithParam<std::string> {
   void TearDown() override { use_target(""); }
 };
 
-template <class T>
-void try_odd_sizes() {
-  const std::int64_t sizes[] = {1, 2, 7, 17, 63, 65};
-  for (const std::int64_t m : sizes) {
-    for (const std::int64_t k : sizes) {
-      for (const std::int64_t n : sizes) {
-        for (const Layout a : {Layout::row_major, Layout::column_major}) {
-          for (const Layout b : {Layout::row_major, Layout::column_major}) {
-            expect_equal_to_plain_loop<T>({.m = m, .k = k, .n = n, .a = a, .b = b});
-          }
-        }
-      }
-    }
-  }
-}
-
 TEST_P(GemmOnTarget, EqualsPlainLoopInFloatAtOddSizes) { try_odd_sizes<float>(); }
 TEST_P(GemmOnTarget, EqualsPlainLoopInDoubleAtOddSizes) { try_odd_sizes<double>(); }
-
-template <class T>
-void try_big_sizes() {
-  for (const Layout a : {Layout::row_major, Layout::column_major}) {
-    for (const Layout b : {Layout::row_major, Layout::column_major}) {
-      expect_equal_to_plain_loop<T>({.m = 260, .k = 300, .n = 67, .a = a, .b = b});
-      expect_equal_to_plain_loop<T>({.m = 5, .k = 770, .n = 150, .a = a, .b = b, .scale = 0.25});
-      expect_equal_to_plain_loop<T>({.m = 127, .k = 4700, .n = 9, .a = a, .b = b, .accumulate = true});
-      expect_equal_to_plain_loop<T>({.m = 125, .k = 270, .n = 2100, .a = a, .b = b, .bias = true, .accumulate = true});
-    }
-  }
-}
 
 TEST_P(GemmOnTarget, EqualsPlainLoopBeyondOneBlockInFloat) { try_big_sizes<float>(); }
 TEST_P(GemmOnTarget, EqualsPlainLoopBeyondOneBlockInDouble) { try_big_sizes<double>(); }
