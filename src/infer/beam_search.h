@@ -19,6 +19,11 @@
 //    Vilar, 2018).
 // 7. Within a prefix the only permitted extension is its next token, whatever else is asked. With sampling each of
 //    n_best hypotheses goes on by one token drawn among the permitted ones.
+// 8. With phrases that must occur, a drawn hypothesis may draw its end before they do; then it goes on with one of
+// those
+//    that are missing (the way whose next token has the greatest term), to that way's end, and draws again. It also
+//    does so as soon as what is missing would else not fit before the maximum length. So a draw that has the phrases by
+//    itself is what the model gives, and the others differ from such a draw from their first end on.
 
 #include <cstdint>
 #include <memory>

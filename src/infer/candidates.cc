@@ -6,6 +6,8 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -241,6 +243,58 @@ Choice choice_of(const StepInput& input, const Parent& parent) {
   return choice;
 }
 
+// The candidate that goes on with `way`, whose first token is permitted.
+Draw writing(const StepInput& input, const Parent& parent, const Tokens& way) {
+  return {.candidate = candidate_of(input, parent, way.front()), .rest = Tokens(way.begin() + 1, way.end())};
+}
+
+// Whether `way` can be gone on with.
+bool can_write(const StepInput& input, const Parent& parent, const Tokens& way) {
+  const float value = input.rows.row(parent.rank)[way.front()];
+  check_value(value, way.front(), input);
+  return value != kNothing && permitted(parent.extensions, way.front(), input.rules);
+}
+
+// Of what is missing, the way whose next token has the greatest term (of equals the first); empty when none can be gone
+// on with.
+Tokens way_to_write(const StepInput& input, const Parent& parent) {
+  const Tokens& tokens = input.live[static_cast<std::size_t>(parent.rank)].hypothesis.tokens;
+  Tokens best;
+  double greatest = -std::numeric_limits<double>::infinity();
+  for (const Tokens& way : missing_ways(tokens, input.own.phrases)) {
+    if (!can_write(input, parent, way)) continue;
+    const double term = candidate_of(input, parent, way.front()).term;
+    if (term > greatest) {
+      greatest = term;
+      best = way;
+    }
+  }
+  return best;
+}
+
+// What one hypothesis goes on with; nothing when nothing is permitted.
+std::optional<Draw> draw_of(const StepInput& input, std::int64_t rank) {
+  Parent parent = parent_of(input, rank);
+  const Live& live = input.live[static_cast<std::size_t>(rank)];
+  if (!live.rest.empty() && can_write(input, parent, live.rest)) return writing(input, parent, live.rest);
+  const bool complete = input.own.phrases.empty() || parent.progress.complete;
+  Tokens instead;  // of the end
+  if (!complete) {
+    instead = way_to_write(input, parent);
+    const bool late = input.max_length - input.step <= parent.progress.missing;
+    if (late && !instead.empty()) return writing(input, parent, instead);
+    parent.extensions.may_end = !instead.empty() && input.step > input.min_length;
+  }
+  const Choice choice = choice_of(input, parent);
+  if (choice.candidates.empty()) return std::nullopt;
+  base::Random random(base::combine(input.rules.options.sampling.seed, input.own.seed, live.number, input.step));
+  double rest = random.uniform() * choice.total;
+  std::size_t i = 0;
+  while (i + 1 < choice.candidates.size() && rest >= choice.shares[i]) rest -= choice.shares[i++];
+  if (!complete && choice.candidates[i].token == input.rules.options.eos) return writing(input, parent, instead);
+  return Draw{.candidate = choice.candidates[i], .rest = {}};
+}
+
 }  // namespace
 
 std::vector<Candidate> ranked(const StepInput& input) {
@@ -258,18 +312,14 @@ std::vector<Candidate> ranked(const StepInput& input) {
   return best;
 }
 
-std::vector<Candidate> drawn(const StepInput& input) {
-  if (within_prefix(input)) return forced(input);
-  std::vector<Candidate> result;
+std::vector<Draw> drawn(const StepInput& input) {
+  std::vector<Draw> result;
+  if (within_prefix(input)) {
+    for (const Candidate& candidate : forced(input)) result.push_back({.candidate = candidate, .rest = {}});
+    return result;
+  }
   for (std::int64_t rank = 0; rank < input.rows.rows; ++rank) {
-    const Choice choice = choice_of(input, parent_of(input, rank));
-    if (choice.candidates.empty()) continue;
-    const std::int64_t number = input.live[static_cast<std::size_t>(rank)].number;
-    base::Random random(base::combine(input.rules.options.sampling.seed, input.own.seed, number, input.step));
-    double rest = random.uniform() * choice.total;
-    std::size_t i = 0;
-    while (i + 1 < choice.candidates.size() && rest >= choice.shares[i]) rest -= choice.shares[i++];
-    result.push_back(choice.candidates[i]);
+    if (std::optional<Draw> draw = draw_of(input, rank)) result.push_back(std::move(*draw));
   }
   return result;
 }

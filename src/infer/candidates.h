@@ -1,5 +1,5 @@
 #pragma once
-// The best extensions of the live hypotheses of one sentence: rules 1 and 6 of beam_search.h, and drawing (7).
+// The best extensions of the live hypotheses of one sentence: rules 1, 6, 7 and 8 of beam_search.h.
 
 #include <cstdint>
 #include <vector>
@@ -20,12 +20,19 @@ struct StepInput {
   std::int64_t sentence = 0;         // for messages
   std::int64_t step = 1;             // from 1
   std::int64_t min_length = 0;
+  std::int64_t max_length = 0;
 };
 
 // The first 2 * beam_size in the order of rank. Throws bad_model for values that are no log-probabilities.
 std::vector<Candidate> ranked(const StepInput& input);
 
-// One for each live hypothesis that has any, drawn as Sampling says.
-std::vector<Candidate> drawn(const StepInput& input);
+// What a hypothesis goes on with, and what comes after it whatever is drawn: the rest of a phrase.
+struct Draw {
+  Candidate candidate;
+  std::vector<std::int32_t> rest;
+};
+
+// One for each live hypothesis that has any, drawn as Sampling and rule 8 say.
+std::vector<Draw> drawn(const StepInput& input);
 
 }  // namespace zhuyi::infer

@@ -59,6 +59,13 @@ std::int64_t overlap(std::span<const std::int32_t> tokens, const Tokens& way) {
   return 0;
 }
 
+// Whether a phrase occurs in one of its ways.
+bool occurs(std::span<const std::int32_t> tokens, const Phrase& phrase) {
+  return std::any_of(phrase.begin(), phrase.end(), [&](const Tokens& way) {
+    return std::search(tokens.begin(), tokens.end(), way.begin(), way.end()) != tokens.end();
+  });
+}
+
 }  // namespace
 
 bool Extensions::plain(std::int32_t token) const { return !has(forbidden, token) && !has(repeated, token); }
@@ -102,17 +109,24 @@ bool permitted(const Extensions& extensions, std::int32_t token, const SearchRul
 PhraseProgress phrase_progress(std::span<const std::int32_t> tokens, const std::vector<Phrase>& phrases) {
   PhraseProgress result{.complete = true};
   for (const Phrase& phrase : phrases) {
-    const bool there = std::any_of(phrase.begin(), phrase.end(), [&](const Tokens& way) {
-      return std::search(tokens.begin(), tokens.end(), way.begin(), way.end()) != tokens.end();
-    });
-    if (there) {
+    if (occurs(tokens, phrase)) {
       result.bank += longest_way(phrase);
       continue;
     }
     result.complete = false;
+    result.missing += longest_way(phrase);
     std::int64_t begun = 0;
     for (const Tokens& way : phrase) begun = std::max(begun, overlap(tokens, way));
     result.bank += begun;
+  }
+  return result;
+}
+
+std::vector<Tokens> missing_ways(std::span<const std::int32_t> tokens, const std::vector<Phrase>& phrases) {
+  std::vector<Tokens> result;
+  for (const Phrase& phrase : phrases) {
+    if (occurs(tokens, phrase)) continue;
+    for (const Tokens& way : phrase) result.emplace_back(way.begin() + overlap(tokens, way), way.end());
   }
   return result;
 }

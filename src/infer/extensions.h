@@ -32,11 +32,17 @@ bool permitted(const Extensions& extensions, std::int32_t token, const SearchRul
 
 // How far a sequence of tokens is with the phrases that must occur.
 struct PhraseProgress {
-  bool complete = false;  // every one occurs
-  std::int64_t bank = 0;  // sum over phrases: the tokens of its longest way if it occurs, else how many tokens of a
-                          // way, from its beginning, the sequence ends with
+  bool complete = false;     // every one occurs
+  std::int64_t bank = 0;     // sum over phrases: the tokens of its longest way if it occurs, else how many tokens of a
+                             // way, from its beginning, the sequence ends with
+  std::int64_t missing = 0;  // sum over the phrases that do not occur: the tokens of its longest way
 };
 
 PhraseProgress phrase_progress(std::span<const std::int32_t> tokens, const std::vector<Phrase>& phrases);
+
+// For each way of each phrase that does not occur, in their order, what is left of it: the way without as many tokens,
+// from its beginning and not all, as the sequence ends with.
+std::vector<std::vector<std::int32_t>> missing_ways(std::span<const std::int32_t> tokens,
+                                                    const std::vector<Phrase>& phrases);
 
 }  // namespace zhuyi::infer

@@ -19,10 +19,11 @@ struct Hypothesis {
 // A hypothesis that goes on.
 struct Live {
   Hypothesis hypothesis;
-  double sum = 0;               // of the terms of its tokens: log_probability, if no penalty changes a term
-  std::vector<float> coverage;  // [source tokens] the attention they have had; empty without coverage penalty
-  std::int64_t row = -1;        // of the latest step, which it continues; -1 at the beginning
-  std::int64_t number = 0;      // which answer it is, when answers are drawn
+  double sum = 0;                  // of the terms of its tokens: log_probability, if no penalty changes a term
+  std::vector<float> coverage;     // [source tokens] the attention they have had; empty without coverage penalty
+  std::int64_t row = -1;           // of the latest step, which it continues; -1 at the beginning
+  std::int64_t number = 0;         // which answer it is, when answers are drawn
+  std::vector<std::int32_t> rest;  // what is left of a phrase that is being written, when answers are drawn
 };
 
 // An extension of a live hypothesis by one token.

@@ -25,7 +25,8 @@ enum class Stop {
 };
 
 // Drawing tokens instead of searching for the best ones. Each of the n_best answers is drawn on its own, and beam_size
-// is not used. The draw is a function of the seed, the sentence's own seed, the number of the answer and the step.
+// is not used. The draw is a function of the seed, the sentence's own seed, the number of the answer and the step. A
+// phrase that must occur and has not been drawn is written where the draw would end.
 struct Sampling {
   bool on = false;
   double temperature = 1;  // tokens are drawn in proportion to p^(1 / temperature); above 0

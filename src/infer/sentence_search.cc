@@ -26,8 +26,6 @@ void check_own(const SentenceOptions& own, const SearchRules& rules, std::int64_
       for (const std::int32_t id : way) check_token(id, "a phrase");
     }
   }
-  base::check(own.phrases.empty() || !rules.options.sampling.on,
-              "beam_search: sentence {}: phrases must occur, which sampling cannot promise; search instead", sentence);
 }
 
 }  // namespace
@@ -117,8 +115,18 @@ void SentenceSearch::advance(const kernels::ConstMatrix<float>& rows, std::int64
                         .rows = rows,
                         .sentence = sentence_,
                         .step = step_,
-                        .min_length = min_length_};
-  const std::vector<Candidate> candidates = options.sampling.on ? drawn(input) : ranked(input);
+                        .min_length = min_length_,
+                        .max_length = max_length_};
+  std::vector<std::vector<std::int32_t>> rests;  // of drawn candidates
+  std::vector<Candidate> candidates;
+  if (options.sampling.on) {
+    for (Draw& draw : drawn(input)) {
+      candidates.push_back(draw.candidate);
+      rests.push_back(std::move(draw.rest));
+    }
+  } else {
+    candidates = ranked(input);
+  }
   if (candidates.empty()) {  // nothing is permitted: the live ones stay as they are
     done_ = true;
     return;
@@ -138,6 +146,7 @@ void SentenceSearch::advance(const kernels::ConstMatrix<float>& rows, std::int64
       if (rank < beam) finish(extended(candidates[rank], first_row).hypothesis);
     } else if (live.size() < beam) {
       live.push_back(extended(candidates[rank], first_row));
+      if (options.sampling.on) live.back().rest = std::move(rests[rank]);
     }
   }
   live_ = std::move(live);

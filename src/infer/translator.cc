@@ -176,11 +176,9 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
 void Translator::keep_protected(std::vector<Line>& lines, const SearchOptions& search,
                                 const TranslateOptions& options) const {
   const auto lost = [&](const Part& part) { return !keeps_protected(model(), part); };
-  if (!search.sampling.on) {
-    const std::vector<Part*> again = parts_of(lines, lost);
-    for (Part* part : again) demand_protected(model(), *part);
-    find(members_, again, search, options);
-  }
+  const std::vector<Part*> again = parts_of(lines, lost);
+  for (Part* part : again) demand_protected(model(), *part);
+  find(members_, again, search, options);
   for (Line& line : lines) {
     std::vector<Part> parts;
     for (Part& part : line.parts) {

@@ -134,11 +134,41 @@ TEST(SearchOptions, PhrasesFollowTheRule) { compare(400, add_phrases); }
 TEST(SearchOptions, StoppingFollowsTheRule) { compare(400, add_stop); }
 TEST(SearchOptions, SamplingFollowsTheRule) { compare(400, add_sampling); }
 
+TEST(SearchOptions, PhrasesInSamplesFollowTheRule) {
+  std::int64_t with = 0;
+  compare(800, [&](SlowTask& task, base::Random& random, std::int64_t vocabulary) {
+    add_sampling(task, random, vocabulary);
+    add_phrases(task, random, vocabulary);
+    if (random.below(3) == 0) add_banned(task, random, vocabulary);
+    if (random.below(3) == 0) add_ngrams(task, random, vocabulary);
+    with += std::ssize(task.own.phrases);
+  });
+  EXPECT_GT(with, 800);
+}
+
+// Where there is room and nothing is forbidden, every sample has every phrase.
+TEST(SearchOptions, SamplesHaveTheirPhrases) {
+  for (std::int64_t i = 0; i < 200; ++i) {
+    base::Random random(base::combine(77, i));
+    const std::int64_t vocabulary = 4 + random.below(5);
+    SlowTask task{.table = {}, .options = toy_options()};
+    task.table = [=](std::int64_t, const Tokens& prefix) {
+      return random_row(vocabulary, static_cast<std::uint64_t>(i), prefix);
+    };
+    add_sampling(task, random, vocabulary);
+    add_phrases(task, random, vocabulary);
+    task.options.max_length_extra = 7;  // two phrases of three tokens, and the end
+    for (const Hypothesis& found : search(task, vocabulary)) {
+      for (const Phrase& phrase : task.own.phrases) EXPECT_TRUE(occurs(found.tokens, phrase)) << i;
+    }
+  }
+}
+
 TEST(SearchOptions, AllTogetherFollowTheRule) {
   compare(1200, [](SlowTask& task, base::Random& random, std::int64_t vocabulary) {
     const bool sampling = random.below(4) == 0;
     if (sampling) add_sampling(task, random, vocabulary);
-    if (!sampling && random.below(3) == 0) add_phrases(task, random, vocabulary);
+    if (random.below(3) == 0) add_phrases(task, random, vocabulary);
     for (const auto add :
          {add_coverage, add_repetition, add_ngrams, add_lengths, add_banned, add_banned_texts, add_prefix, add_stop}) {
       if (random.below(3) == 0) add(task, random, vocabulary);
@@ -247,6 +277,30 @@ TEST(SearchOptions, SamplesAreDistributedAsTheModelSays) {
   EXPECT_NEAR(shares()[2], 1, 1e-9);
 }
 
+// A sample ends before it has a 3 with probability 0.1 / (0.1 + 0.3) = 1/4, and has a 3 written there. After the first
+// 3, however it came, as many follow as in any sample: n with probability 1/4 * (3/4)^n, 0.3 / 0.1 = 3 on average.
+TEST(SearchOptions, PhrasesAreWrittenWhereSamplesWouldEnd) {
+  SearchOptions options = toy_options();
+  options.max_length = 400;
+  options.max_length_extra = 400;
+  options.sampling = {.on = true, .temperature = 1, .top_k = 0, .top_p = 1, .seed = 8};
+  options.n_best = 20000;
+  TableScorer scorer(4, constant_row);
+  const SentenceOptions own{.phrases = {{{3}}}};
+  const std::vector<std::int64_t> lengths = {1};
+  double all = 0;
+  double single = 0;
+  const std::vector<std::vector<Hypothesis>> answers = beam_search(scorer, lengths, options, {&own, 1});
+  for (const Hypothesis& found : answers.at(0)) {
+    const auto count = std::count(found.tokens.begin(), found.tokens.end(), 3);
+    ASSERT_GE(count, 1);
+    all += static_cast<double>(count) / 20000;
+    single += count == 1 ? 1.0 / 20000 : 0;
+  }
+  EXPECT_NEAR(all, 4, 0.1);
+  EXPECT_NEAR(single, 0.25, 0.015);
+}
+
 TEST(SearchOptions, HandCalculationOfCoverage) {
   // One source token of two gets all attention at both steps: 0.5 * (log 1 + log 1e-10).
   class Staring : public TableScorer {
@@ -315,7 +369,6 @@ TEST(SearchOptions, WhatCannotBeIsRefused) {
   EXPECT_THAT(message([](auto& t) { t.own.phrases = {{}}; }), HasSubstr("no way to occur"));
   EXPECT_THAT(message([](auto& t) { t.own.phrases = {{{}}}; }), HasSubstr("is empty"));
   EXPECT_THAT(message([](auto& t) { t.own.phrases = {{{kEos}}}; }), HasSubstr("token 1 in a phrase"));
-  EXPECT_THAT(message([](auto& t) { t.own.phrases = {{{2}}}, t.options.sampling.on = true; }), HasSubstr("sampling"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -44,6 +45,7 @@ struct Slow {
   double term = 0;
   std::size_t parent = 0;
   std::int64_t number = 0;
+  Tokens rest;  // of a phrase that is being written
 };
 
 // What the slow search is asked for.
@@ -179,10 +181,9 @@ inline std::vector<Slow> in_order(std::vector<Slow> all, const std::vector<Phras
   return result;
 }
 
-// One drawn from the extensions, as Sampling says.
+// One of the extensions, drawn as Sampling says.
 inline Slow draw(std::vector<Slow> all, std::int64_t step, const SlowTask& task) {
   const Sampling& sampling = task.options.sampling;
-  if (all[0].tokens.size() <= task.own.prefix.size()) return all[0];
   std::sort(all.begin(), all.end(), ranks_before);
   if (sampling.top_k > 0 && std::ssize(all) > sampling.top_k) all.resize(static_cast<std::size_t>(sampling.top_k));
   double highest = all[0].term;
@@ -208,15 +209,65 @@ inline Slow draw(std::vector<Slow> all, std::int64_t step, const SlowTask& task)
   return nucleus.back();
 }
 
+// The one of the extensions that goes on with a phrase that does not occur, with the rest of that phrase; null for
+// none.
+inline std::optional<Slow> slow_writing(const Slow& live, const std::vector<Slow>& all, const SlowTask& task) {
+  std::optional<Slow> best;
+  for (const Phrase& phrase : task.own.phrases) {
+    if (occurs(live.tokens, phrase)) continue;
+    for (const Tokens& way : phrase) {
+      std::ptrdiff_t begun = 0;
+      for (std::ptrdiff_t n = 1; n < std::ssize(way) && n <= std::ssize(live.tokens); ++n) {
+        if (std::equal(way.begin(), way.begin() + n, live.tokens.end() - n)) begun = n;
+      }
+      for (const Slow& next : all) {
+        if (next.tokens.back() != way[static_cast<std::size_t>(begun)]) continue;
+        if (best && next.term <= best->term) continue;
+        best = next;
+        best->rest = Tokens(way.begin() + begun + 1, way.end());
+      }
+    }
+  }
+  return best;
+}
+
+// Rules 7 and 8: what one hypothesis goes on with; null when nothing is permitted.
+inline std::optional<Slow> slow_drawn(const Slow& live, std::size_t rank, std::int64_t step, const SlowTask& task) {
+  SlowTask free = task;  // in which the end is permitted whether phrases occur or not
+  free.own.phrases.clear();
+  std::vector<Slow> all = slow_extensions(live, rank, free);
+  for (Slow& next : all) next.rest.clear();
+  if (all.empty() || live.tokens.size() < task.own.prefix.size())
+    return all.empty() ? std::nullopt : std::optional(all[0]);
+  for (Slow& next : all) {
+    if (live.rest.empty() || next.tokens.back() != live.rest[0]) continue;
+    next.rest = Tokens(live.rest.begin() + 1, live.rest.end());
+    return next;
+  }
+  std::int64_t missing = 0;  // tokens
+  for (const Phrase& phrase : task.own.phrases) {
+    std::size_t longest = 0;
+    for (const Tokens& way : phrase) longest = std::max(longest, way.size());
+    if (!occurs(live.tokens, phrase)) missing += static_cast<std::int64_t>(longest);
+  }
+  const std::optional<Slow> instead = slow_writing(live, all, task);
+  const std::int64_t max_length = std::max(task.max_length, std::ssize(task.own.prefix) + 1);
+  if (missing > 0 && instead && step + missing >= max_length) return instead;
+  if (missing > 0 && !instead) std::erase_if(all, [](const Slow& next) { return next.tokens.back() == kEos; });
+  if (all.empty()) return std::nullopt;
+  Slow next = draw(std::move(all), step, task);
+  return missing > 0 && next.tokens.back() == kEos ? instead : next;
+}
+
 inline std::vector<Slow> slow_candidates(const std::vector<Slow>& live, std::int64_t step, const SlowTask& task) {
   std::vector<Slow> all;
   for (std::size_t rank = 0; rank < live.size(); ++rank) {
-    std::vector<Slow> extensions = slow_extensions(live[rank], rank, task);
     if (task.options.sampling.on) {
-      if (!extensions.empty()) all.push_back(draw(std::move(extensions), step, task));
-    } else {
-      all.insert(all.end(), extensions.begin(), extensions.end());
+      if (const std::optional<Slow> next = slow_drawn(live[rank], rank, step, task)) all.push_back(*next);
+      continue;
     }
+    const std::vector<Slow> extensions = slow_extensions(live[rank], rank, task);
+    all.insert(all.end(), extensions.begin(), extensions.end());
   }
   return task.options.sampling.on ? all : in_order(std::move(all), task.own.phrases);
 }

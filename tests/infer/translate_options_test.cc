@@ -11,28 +11,20 @@
 #include "infer/alignment.h"
 #include "infer/attention_picture.h"
 #include "infer/protected_text.h"
-#include "infer/small_translator.h"
+#include "infer/shared_translator.h"
 #include "infer/translator.h"
 
 namespace zhuyi::infer {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-class TranslateOptionsTest : public ::testing::Test {
+class TranslateOptionsTest : public SharedTranslator {
  protected:
-  static void SetUpTestSuite() { shared_ = std::make_unique<Translator>(small_model()); }
-  static void TearDownTestSuite() { shared_.reset(); }
-
-  const Translator& translator() const { return *shared_; }
-  TranslateOptions options() const {
-    TranslateOptions result = translator().defaults();
-    result.search.max_length_extra = 12;
-    return result;
-  }
   // Without the pieces that spell bytes, of which this model makes nonsense.
   TranslateOptions options_for_text() const {
     TranslateOptions result = options();
@@ -45,11 +37,7 @@ class TranslateOptionsTest : public ::testing::Test {
   Translation translate(const std::string& line, const TranslateOptions& how, const LineOptions& own = {}) const {
     return translator().translate({&line, 1}, how, {&own, 1})[0];
   }
-
- private:
-  static std::unique_ptr<Translator> shared_;
 };
-std::unique_ptr<Translator> TranslateOptionsTest::shared_;
 
 TEST_F(TranslateOptionsTest, APrefixIsKeptToTheLetter) {
   TranslateOptions how = options();
@@ -250,6 +238,27 @@ TEST_F(TranslateOptionsTest, SamplesBelongToTheLineAndTheSeed) {
   }
   how.search.sampling.seed = 6;
   EXPECT_NE(translate(lines[0], how).text, together[0].text);
+}
+
+TEST_F(TranslateOptionsTest, SamplesHaveWhatIsAskedOfThem) {
+  TranslateOptions how = options();
+  how.search.max_length_extra = 40;
+  how.search.sampling = {.on = true, .temperature = 1, .top_k = 0, .top_p = 1, .seed = 5};
+  how.search.n_best = 5;
+  how.glossary = {{"window", {"窗口", "窗户"}}};
+  how.banned = {"e"};
+  const Translation found = translate("Close the window.", how, {.prefix = {}, .phrases = {{"文件"}}});
+  ASSERT_EQ(found.alternatives.size(), 5u);
+  for (const Alternative& alternative : found.alternatives) {
+    EXPECT_THAT(alternative.text, HasSubstr("文件"));
+    EXPECT_THAT(alternative.text, AnyOf(HasSubstr("窗口"), HasSubstr("窗户")));
+    EXPECT_THAT(alternative.text, Not(HasSubstr("e")));
+  }
+  how = options();
+  how.search.sampling.on = true;
+  for (const std::string line : {"Open %s.", "<b>Close</b> the <i>file</i>.", "Write to me@example.com now!"}) {
+    EXPECT_EQ(protected_texts(translate(line, how).text), protected_texts(line)) << line;
+  }
 }
 
 TEST_F(TranslateOptionsTest, NothingDependsOnBatchOrThreads) {

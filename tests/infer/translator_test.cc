@@ -9,7 +9,7 @@
 
 #include "base/parallel.h"
 #include "infer/long_lines.h"
-#include "infer/small_translator.h"
+#include "infer/shared_translator.h"
 #include "text/normalize.h"
 #include "text/utf8.h"
 
@@ -20,22 +20,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class TranslatorTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() { shared_ = std::make_unique<Translator>(small_model()); }
-  static void TearDownTestSuite() { shared_.reset(); }
-
-  const Translator& translator() const { return *shared_; }
-  TranslateOptions options() const {
-    TranslateOptions result = translator().defaults();
-    result.search.max_length_extra = 10;
-    return result;
-  }
-
- private:
-  static std::unique_ptr<Translator> shared_;
-};
-std::unique_ptr<Translator> TranslatorTest::shared_;
+class TranslatorTest : public SharedTranslator {};
 
 // Lines that make trouble: R1 to R5, R12 and R13 of the list of behaviours.
 std::vector<std::string> awkward_lines() {
@@ -173,7 +158,7 @@ TEST_F(TranslatorTest, ABeamOfOneIsGreedySearch) {
     nn::DecoderState state = transformer.start(transformer.encode(source, run));
     std::vector<std::int32_t> expected;
     std::int32_t token = transformer.bos();
-    for (std::size_t step = 0; step < ids.size() + 10; ++step) {
+    for (std::int64_t step = 0; step < std::ssize(ids) + how.search.max_length_extra; ++step) {
       const nn::Continuation continuation{0, step == 0 ? -1 : 0};
       const tensor::Tensor logits = transformer.logits(transformer.step({&token, 1}, {&continuation, 1}, state));
       std::span<const float> row = logits.data<float>();
