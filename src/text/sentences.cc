@@ -59,8 +59,18 @@ bool dotted_letters(std::u32string_view word) {
   return word.size() >= 3 && word.size() % 2 == 1;
 }
 
+// Whether `sentence` ends in . ! or ? (and closing marks) without a space before a character of a script that has them:
+// "<?>", "=Sheet1.A1", "a!=b".
+bool inside_word(std::u32string_view sentence, std::u32string_view rest) {
+  constexpr char32_t kFirstHan = 0x2E80;  // radicals; Han, kana and hangul follow
+  if (rest.empty() || is_space(rest.front()) || rest.front() >= kFirstHan) return false;
+  while (!sentence.empty() && closes(sentence.back())) sentence.remove_suffix(1);
+  return !sentence.empty() && (sentence.back() == '.' || sentence.back() == '!' || sentence.back() == '?');
+}
+
 // Whether the full stop that ends `sentence` belongs to its last word, or what follows cannot begin a sentence.
 bool goes_on(std::u32string_view sentence, std::u32string_view rest) {
+  if (inside_word(sentence, rest)) return true;
   while (!rest.empty() && is_space(rest.front())) rest.remove_prefix(1);
   if (!rest.empty() && u_islower(static_cast<UChar32>(rest.front())) != 0) return true;
   const bool stop = !last_word(sentence).empty();
@@ -86,9 +96,10 @@ std::vector<std::size_t> semicolon_ends(std::u32string_view text) {
 
 struct SentenceSplitter::Rules {
   std::unique_ptr<icu::BreakIterator> breaks;  // cloned by every use
+  bool semicolons = true;
 };
 
-SentenceSplitter::SentenceSplitter(const std::string& language) {
+SentenceSplitter::SentenceSplitter(const std::string& language, bool semicolons) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::Locale locale = icu::Locale::forLanguageTag(language.empty() ? "en" : language.c_str(), status);
   if (U_FAILURE(status) != 0) status = U_ZERO_ERROR;
@@ -105,6 +116,7 @@ SentenceSplitter::SentenceSplitter(const std::string& language) {
     builder->suppressBreakAfter(icu::UnicodeString::fromUTF8(abbreviation), status);
   }
   auto rules = std::make_shared<Rules>();
+  rules->semicolons = semicolons;
   rules->breaks.reset(builder->build(plain.release(), status));
   check_icu(status);
   rules_ = std::move(rules);
@@ -122,7 +134,8 @@ std::vector<std::string_view> SentenceSplitter::split(std::string_view text) con
     unit_to_point.insert(unit_to_point.end(), c < 0x10000 ? 1 : 2, i);
   }
   unit_to_point.push_back(points.size());
-  std::vector<std::size_t> ends = semicolon_ends(view);
+  std::vector<std::size_t> ends;
+  if (rules_->semicolons) ends = semicolon_ends(view);
   const icu::UnicodeString units =
       icu::UnicodeString::fromUTF8(icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())));
   const std::unique_ptr<icu::BreakIterator> breaks(rules_->breaks->clone());

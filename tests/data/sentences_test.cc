@@ -1,4 +1,4 @@
-// Sentences of paragraphs, and when two paragraphs are split in step.
+// When two paragraphs are split in step.
 
 #include "data/sentences.h"
 
@@ -13,21 +13,13 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(SplitSentences, EndsAtPunctuation) {
-  EXPECT_THAT(split_sentences("Open the file. Is it there?  Yes! \"Good.\" (Really.) End"),
-              ElementsAre("Open the file.", "Is it there?", "Yes!", "\"Good.\"", "(Really.)", "End"));
-  EXPECT_THAT(split_sentences("打开文件。在吗？「在。」好！！完"),
-              ElementsAre("打开文件。", "在吗？", "「在。」", "好！！", "完"));
-  EXPECT_THAT(split_sentences(" \n"), ElementsAre());
-  EXPECT_THAT(split_sentences("。"), ElementsAre("。"));
-}
-
-TEST(SplitSentences, KeepsWordsWithFullStops) {
-  for (const std::string text :
-       {"Use e.g. Writer. x", "Version 7.4 of file.txt", "J. S. Bach", "1. Open it", "Choose Insert... Field",
-        "See Fig. 3", "the end. of it", "What?no", "a.b.c", "...", "etc. And", "wait... 等"}) {
-    EXPECT_THAT(split_sentences(text), ElementsAre(text)) << text;
+// The sources of the pairs that one becomes.
+std::vector<std::string> sources_of(const std::string& source, const std::string& target) {
+  std::vector<std::string> sources;
+  for (const SentencePair& pair : split_paragraphs({{.source = source, .target = target, .document = ""}})) {
+    sources.push_back(pair.source);
   }
+  return sources;
 }
 
 TEST(SplitParagraphs, SplitsOnlyInStep) {
@@ -50,6 +42,30 @@ TEST(SplitParagraphs, SplitsOnlyInStep) {
   EXPECT_EQ(pairs[2].source, "One. Two.");
   EXPECT_EQ(pairs[3].document, "f");  // the lengths show that the second does not match
   EXPECT_EQ(pairs[4].source, "Single.");
+}
+
+TEST(SplitParagraphs, SemicolonsAndLineBreaksEndNoSentence) {
+  EXPECT_THAT(sources_of("Save it; then close it. Good.", "先保存；再关闭。好。"),
+              ElementsAre("Save it; then close it.", "Good."));
+  EXPECT_THAT(sources_of("Open the\nFile menu.\nClose it.", "打开文件\n菜单。\n关闭它。"),
+              ElementsAre("Open the\nFile menu.", "Close it."));
+}
+
+TEST(SplitParagraphs, KnowsWordsWithFullStops) {
+  EXPECT_THAT(sources_of("Use e.g. Writer. See Fig. 3.", "例如使用 Writer。见图 3。"),
+              ElementsAre("Use e.g. Writer.", "See Fig. 3."));
+}
+
+TEST(SplitParagraphs, WhatIsNotUtf8StaysWhole) {
+  EXPECT_THAT(sources_of("One \xFF. Two.", "一。二。"), ElementsAre("One \xFF. Two."));
+  EXPECT_THAT(sources_of("One. Two.", "一。\xE4\xB8"), ElementsAre("One. Two."));
+}
+
+TEST(SplitParagraphs, SentencesKeepTheWeight) {
+  const std::vector<SentencePair> pairs =
+      split_paragraphs({{.source = "One. Two.", .target = "一。二。", .document = "", .weight = 3}});
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(pairs[1].weight, 3);
 }
 
 }  // namespace

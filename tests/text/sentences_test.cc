@@ -23,6 +23,9 @@ TEST(SentenceSplitter, ChineseAndJapaneseMarksNeedNoSpace) {
   EXPECT_THAT(chinese.split("打开文件。在吗？「在。」好！！完"),
               ElementsAre("打开文件。", "在吗？", "「在。」", "好！！", "完"));
   EXPECT_THAT(chinese.split("先保存；再关闭。"), ElementsAre("先保存；", "再关闭。"));
+  EXPECT_THAT(SentenceSplitter("zh", false).split("先保存；再关闭。好"), ElementsAre("先保存；再关闭。", "好"));
+  EXPECT_THAT(chinese.split("。"), ElementsAre("。"));
+  EXPECT_THAT(chinese.split("好!走吧.真的?"), ElementsAre("好!", "走吧.", "真的?"));
   EXPECT_THAT(chinese.split("𠮷野家。好"), ElementsAre("𠮷野家。", "好"));
   EXPECT_THAT(SentenceSplitter("ja").split("開きます。閉じます。"), ElementsAre("開きます。", "閉じます。"));
   EXPECT_THAT(SentenceSplitter("en").split("打开文件。在吗？"), ElementsAre("打开文件。", "在吗？"));
@@ -30,10 +33,27 @@ TEST(SentenceSplitter, ChineseAndJapaneseMarksNeedNoSpace) {
 
 TEST(SentenceSplitter, KeepsWordsWithFullStops) {
   const SentenceSplitter english;
-  for (const std::string text :
-       {"Use e.g. Writer, please", "Version 7.4 of file.txt", "J. S. Bach", "1. Open it", "Choose Insert... Field",
-        "See Fig. 3", "the end. of it", "What?no", "a.b.c", "...", "wait... 等", "Mr. Smith met Dr. Who",
-        "It costs 3.14 U.S. Dollars", "at 5 p.m. today", "Smith et al. (2017) say"}) {
+  for (const std::string text : {"Use e.g. Writer, please",
+                                 "Version 7.4 of file.txt",
+                                 "J. S. Bach",
+                                 "1. Open it",
+                                 "Choose Insert... Field",
+                                 "See Fig. 3",
+                                 "the end. of it",
+                                 "What?no",
+                                 "a.b.c",
+                                 "...",
+                                 "wait... 等",
+                                 "Mr. Smith met Dr. Who",
+                                 "It costs 3.14 U.S. Dollars",
+                                 "at 5 p.m. today",
+                                 "Smith et al. (2017) say",
+                                 "Use e.g. Writer. x",
+                                 "etc. And",
+                                 "Type <?>*<?> in it",
+                                 "=Sheet1.A1 or =Sheet2!B2",
+                                 "All files (*.*)",
+                                 "The %s!%s"}) {
     EXPECT_THAT(english.split(text), ElementsAre(text)) << text;
   }
   EXPECT_THAT(SentenceSplitter("de").split("Das ist z. B. Obst usw. Es schmeckt. Gut."),
