@@ -101,7 +101,7 @@ ErrorKind public_kind(base::ErrorKind kind) {
   return ErrorKind::internal;
 }
 
-infer::TranslateOptions translate_options(const Options& options, const infer::Translator& translator,
+infer::TranslateOptions translate_options(const Options& options, const LoadedTranslator& loaded,
                                           std::shared_ptr<const infer::Shortlist> shortlist) {
   base::check(
       options.alignment_layer >= 0 && options.alignment_head >= 0,
@@ -109,14 +109,14 @@ infer::TranslateOptions translate_options(const Options& options, const infer::T
       "mean of the heads",
       options.alignment_layer, options.alignment_head);
   base::check(options.n_best >= 1, "options: n_best is {}, expected 1 or more", options.n_best);
-  infer::TranslateOptions how = translator.defaults();
-  apply(options, translator.model().target, how.search);
+  infer::TranslateOptions how = loaded.defaults;
+  apply(options, loaded.translator.model().target, how.search);
   how.search.shortlist = std::move(shortlist);
   how.batches.sentences = options.batch;
   how.batches.source_tokens = options.batch_tokens;
   how.max_source_tokens = options.max_source_tokens;
   how.split = options.split;
-  how.splitter = text::SentenceSplitter(options.language);
+  if (options.language != Options().language) how.splitter = text::SentenceSplitter(options.language);
   how.protect = options.protect;
   how.banned = options.banned;
   for (const GlossaryEntry& entry : options.glossary) how.glossary.push_back({entry.source, entry.targets});

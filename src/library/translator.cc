@@ -33,17 +33,17 @@ class ThreadCount {
   bool set_;
 };
 
-infer::Translator load(std::span<const std::filesystem::path> paths, std::span<const double> weights) {
+library::LoadedTranslator load(std::span<const std::filesystem::path> paths, std::span<const double> weights) {
   std::vector<formats::Model> models;
   for (const std::filesystem::path& path : paths) models.push_back(formats::load_model(path));
-  return infer::Translator(std::move(models), {weights.begin(), weights.end()});
+  infer::Translator translator(std::move(models), {weights.begin(), weights.end()});
+  infer::TranslateOptions defaults = translator.defaults();
+  return {std::move(translator), std::move(defaults)};
 }
 
 }  // namespace
 
-struct Translator::Shared {
-  infer::Translator translator;
-};
+struct Translator::Shared : library::LoadedTranslator {};
 
 struct Shortlist::Shared {
   std::shared_ptr<const infer::Shortlist> shortlist;
@@ -80,7 +80,7 @@ std::vector<Translation> Translator::translate_lines(std::span<const std::string
                   "options: the shortlist was read for a model with another vocabulary");
       shortlist = given.shortlist;
     }
-    const infer::TranslateOptions how = library::translate_options(options, translator, std::move(shortlist));
+    const infer::TranslateOptions how = library::translate_options(options, *shared_, std::move(shortlist));
     std::vector<infer::Translation> found =
         translator.translate(lines, how, library::line_options(options, own, lines.size()));
     if (options.rescorer != nullptr) {
