@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # How the demo trains, beside its minutes: options of `zhuyi train` (docs/training.md says why).
-recipe=(--norm-placement pre --encoder-layers 3 --decoder-layers 3 --vocabulary 6000 --batch-tokens 768
+recipe=(--encoder-layers 2 --decoder-layers 2 --vocabulary 6000 --batch-tokens 768
   --schedule linear --learning-rate 2e-3 --warmup 200)
 
 zhuyi=build/release/zhuyi

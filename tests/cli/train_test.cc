@@ -178,7 +178,7 @@ TEST_F(TrainCommand, OtherOptionsForARunAreRefusedAndTheRunGoesOn) {
   const std::string config = content_of(in_run("config.toml"));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--d-model", "32"}, "d-model 16, now 32"},
-      {{"--learning-rate", "0.5"}, "learning-rate 0.001, now 0.5"},
+      {{"--learning-rate", "0.5"}, "learning-rate 0.002, now 0.5"},
       {{"--train", valid_}, "other texts (training pairs 100, now 10"},
       {{"--vocabulary", "300"}, "--vocabulary"},
   };
@@ -215,6 +215,17 @@ TEST_F(TrainCommand, TakesItsOptionsFromAFileAndTheCommandLineWins) {
   const Outcome continued = run_zhuyi({"train", "-o", run_, "--steps", "3"});  // flags are remembered, too
   EXPECT_EQ(continued.exit_code, 0) << continued.err;
   EXPECT_FALSE(std::filesystem::exists(in_run("tokenizer.model")));
+}
+
+TEST_F(TrainCommand, RecipesSuitTheSize) {
+  std::vector<std::string> large = command({"--steps", "1", "--warmup", "10"});
+  std::replace(large.begin(), large.end(), std::string("tiny"), std::string("base"));
+  std::erase(large, "--batch-tokens");
+  std::erase(large, "200");
+  ASSERT_EQ(run_zhuyi(large).exit_code, 0);
+  EXPECT_THAT(content_of(in_run("config.toml")),
+              AllOf(HasSubstr("inverse-square-root"), HasSubstr("learning-rate = '7e-4'"), HasSubstr("warmup = '10'"),
+                    HasSubstr("batch-tokens = '4096'")));
 }
 
 TEST_F(TrainCommand, TwoFlagsInAFileAreBothHeard) {
@@ -364,7 +375,7 @@ TEST(Program, EveryCommandExplainsItself) {
     EXPECT_THAT(help.out, HasSubstr("--config"));
   }
   const std::string train = run_zhuyi({"train", "--help"}).out;
-  EXPECT_THAT(train, ::testing::ContainsRegex("--batch-tokens[^\n]*=4096"));
+  EXPECT_THAT(train, ::testing::ContainsRegex("--batch-tokens[^\n]*=1024"));
   EXPECT_THAT(train, ::testing::ContainsRegex("--learning-rate[^\n]*=0.001"));
   EXPECT_THAT(train, ::testing::ContainsRegex("--seed[^\n]*=1"));
   EXPECT_THAT(run_zhuyi({"tokenizer", "--help"}).out, ::testing::ContainsRegex("--size[^\n]*\\[8000\\]"));
