@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_int8.h"
+#include "kernels/peak.h"
 #include "kernels/precision.h"
 #include "kernels/targets.h"
 

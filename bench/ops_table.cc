@@ -9,6 +9,7 @@
 
 #include "../tests/ops/op_instance.h"
 #include "base/parallel.h"
+#include "kernels/peak.h"
 #include "kernels/targets.h"
 
 namespace {

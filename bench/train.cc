@@ -7,15 +7,17 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "kernels/peak.h"
 #include "kernels/precision.h"
-#include "kernels/targets.h"
 #include "nn/transformer.h"
 #include "optim/adam.h"
+#include "train/profile_table.h"
 
 namespace {
 
@@ -30,6 +32,7 @@ struct Options {
   int threads = base::threads();
   std::string precision = "f32";
   bool json = false;
+  bool profile = false;
 };
 
 // Consecutive sentences of the file, until a batch has its target tokens; random ids.
@@ -76,6 +79,29 @@ double flops_of(const nn::Config& c, const nn::Batch& batch) {
   return 3 * 2 * work;
 }
 
+// Without a profile nobody looks at the time.
+void take_step(const nn::Transformer& model, const nn::Batch& batch, const Options& options, std::int64_t step,
+               optim::Adam& adam, autograd::Gradients& gradients, autograd::Profile* profile) {
+  const auto optimizing = [&](const auto& body) {
+    const autograd::Timing timing(profile, autograd::Operation::optimizer, autograd::Pass::forward);
+    body();
+  };
+  if (profile != nullptr) profile->begin_step();
+  optimizing([&] { gradients.clear(); });
+  {
+    autograd::Tape tape(gradients, profile);
+    autograd::Run run(tape, base::combine(1, static_cast<std::uint64_t>(step)));
+    run.precision = kernels::precision_of(options.precision);
+    tape.backward(model.loss(batch, run).total);
+  }
+  const double scale = 1.0 / static_cast<double>(batch.target.sentences.tokens());
+  optimizing([&] {
+    adam.step(model.parameters(), gradients, 1e-4,
+              scale * optim::clip_factor(optim::gradient_norm(gradients, scale), 1));
+  });
+  if (profile != nullptr) profile->end_step();
+}
+
 void run(const Options& options) {
   base::set_threads(options.threads);
   nn::Config config = nn::preset(options.preset);
@@ -85,20 +111,15 @@ void run(const Options& options) {
   const std::vector<nn::Batch> batches = read_batches(options, vocabulary);
   optim::Adam adam(model.parameters(), {});
   autograd::Gradients gradients(model.parameters());
+  std::optional<autograd::Profile> profile;
   double seconds = 0;
   double tokens = 0;
   double flops = 0;
   for (std::int64_t step = 0; step <= options.steps; ++step) {  // the first one warms up
     const nn::Batch& batch = batches[static_cast<std::size_t>(step) % batches.size()];
     const auto start = std::chrono::steady_clock::now();
-    gradients.clear();
-    autograd::Tape tape(gradients);
-    autograd::Run run(tape, base::combine(1, static_cast<std::uint64_t>(step)));
-    run.precision = kernels::precision_of(options.precision);
-    tape.backward(model.loss(batch, run).total);
-    const double scale = 1.0 / static_cast<double>(batch.target.sentences.tokens());
-    adam.step(model.parameters(), gradients, 1e-4,
-              scale * optim::clip_factor(optim::gradient_norm(gradients, scale), 1));
+    if (step == 1 && options.profile) profile.emplace();
+    take_step(model, batch, options, step, adam, gradients, profile ? &*profile : nullptr);
     if (step == 0) continue;
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     tokens += static_cast<double>(batch.target.sentences.tokens());
@@ -106,6 +127,10 @@ void run(const Options& options) {
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
+  if (profile) {
+    std::printf("%s",
+                train::profile_table(*profile, train::measure_peaks(kernels::precision_of(options.precision))).c_str());
+  }
   const double peak = kernels::peak_gflops(options.threads);
   const double gflops = flops / seconds / 1e9;
   const double megabytes = static_cast<double>(usage.ru_maxrss) / 1024;
@@ -138,6 +163,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "threads");
   app.add_option("--precision", options.precision, "f32 or bf16")->check(CLI::IsMember({"f32", "bf16"}));
   app.add_flag("--json", options.json, "one JSON object");
+  app.add_flag("--profile", options.profile, "also where the time went");
   CLI11_PARSE(app, argc, argv);
   try {
     run(options);

@@ -28,6 +28,8 @@ class Run {
       : tape_(&tape), dropout_key_(dropout_key) {}
 
   bool recording() const { return tape_ != nullptr; }
+  // Of the tape: nullptr when nobody wants to know where the time goes.
+  Profile* profile() const { return tape_ == nullptr ? nullptr : tape_->profile(); }
 
   // The output of an operation: on the tape when it is recorded and something flows back, a constant otherwise.
   Var output(tensor::Tensor value, bool differentiable, Backward backward) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autograd/parameter.h"
+#include "autograd/profile.h"
 #include "tensor/tensor.h"
 
 namespace zhuyi::autograd {
@@ -37,8 +38,11 @@ using Backward = std::function<void(const tensor::Tensor& output_gradient, Tape&
 // way.
 class Tape {
  public:
-  // Parameter gradients are added to `gradients`, which must outlive the tape.
-  explicit Tape(Gradients& gradients) : gradients_(gradients) {}
+  // Parameter gradients are added to `gradients`, which must outlive the tape. Operations that are recorded here tell
+  // `profile`, when there is one, how long they take.
+  explicit Tape(Gradients& gradients, Profile* profile = nullptr) : gradients_(gradients), profile_(profile) {}
+
+  Profile* profile() const { return profile_; }
 
   // An input whose gradient is wanted (tests).
   Var variable(tensor::Tensor value);
@@ -63,6 +67,7 @@ class Tape {
   };
 
   Gradients& gradients_;
+  Profile* profile_;
   std::vector<Entry> entries_;
 };
 

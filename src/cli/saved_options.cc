@@ -13,11 +13,12 @@
 namespace zhuyi::cli {
 namespace {
 
-// The option's long name without dashes, or "" for one that is not kept (help, positional arguments).
+// The option's long name without dashes, or "" for one that is not kept (help, a look at one call, positional
+// arguments).
 std::string key_of(const CLI::Option& option) {
   if (option.get_lnames().empty()) return "";
   const std::string name = option.get_lnames().front();
-  return name == "help" || name == "config" ? "" : name;
+  return name == "help" || name == "config" || name == "profile" ? "" : name;
 }
 
 }  // namespace

@@ -27,6 +27,7 @@
 #include "nn/config.h"
 #include "text/tokenizer.h"
 #include "train/initialise.h"
+#include "train/profile_table.h"
 #include "train/run_directory.h"
 #include "train/trainer.h"
 
@@ -217,6 +218,7 @@ void declare_training(CLI::App& app, Options& o) {
   app.add_option("--gradient-bits", t.gradient_bits, "of gradients between processes: 32, or 16 (bfloat16)");
   app.add_option("--report-steps", t.report_steps, "steps between lines of metrics.jsonl");
   app.add_flag("--tensorboard", o.tensorboard, "also write TensorBoard's event files into the run directory");
+  app.add_flag("--profile", t.profile, "show at the end where the time of the steps went");
   app.add_option("--threads", o.threads, "threads");
 }
 
@@ -350,9 +352,11 @@ void run(CLI::App& app, Options& o, train::Communicator& processes) {
                            t.precision == kernels::Precision::bf16 ? "bf16" : "f32", validator.size(),
                            processes.size() > 1 ? fmt::format("; {} processes", processes.size()) : "");
   TrainingObserver observer(::isatty(STDERR_FILENO) != 0, [&] { save_options(app, config); });
+  const train::RegisterPeaks peaks = t.profile ? train::measure_peaks(t.precision) : train::RegisterPeaks{};
   if (o.tensorboard) observer.add(TensorBoard(directory));
   const train::TrainResult result = train::train(model, *source, validator, t, observer, processes);
   observer.finish();
+  if (result.profile) std::cerr << profile_table(*result.profile, peaks);
   const std::string file = (directory / "model.safetensors").string();
   if (result.interrupted) {
     base::fail(ErrorKind::interrupted,

@@ -25,8 +25,4 @@ bool has_vnni();
 // process use.
 bool has_amx();
 
-// What this machine can do in registers: multiply-adds in f32 without memory, on `threads` threads, in GFLOP/s. Takes
-// about 0.1 seconds.
-double peak_gflops(int threads);
-
 }  // namespace zhuyi::kernels

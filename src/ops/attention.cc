@@ -3,6 +3,9 @@
 
 namespace zhuyi::ops {
 
+using autograd::Operation;
+using autograd::Pass;
+using autograd::Timing;
 using kernels::AttentionInputs;
 using kernels::AttentionMap;
 using tensor::Tensor;
@@ -21,6 +24,17 @@ Tensor gradient_or_scratch(const Var& x, autograd::Tape& tape) {
   return x.tracked() ? tape.gradient(x) : Tensor::zeros(x.rows(), x.columns(), x.value().dtype());
 }
 
+// Of the pairs of query and key that the map joins: the product of both, and the value's share of the result.
+autograd::Work work_of(const AttentionMap& map, std::int64_t d_k, std::int64_t d_v) {
+  double pairs = 0;
+  for (const kernels::AttentionBlock& block : map.blocks) {
+    const auto queries = static_cast<double>(block.query_end - block.query_begin);
+    const auto keys = static_cast<double>(block.key_end - block.key_begin);
+    pairs += map.causal ? queries * (queries + 1) / 2 : queries * keys;
+  }
+  return {.flops = 2 * pairs * static_cast<double>(d_k + d_v)};
+}
+
 }  // namespace
 
 Var attention(const Var& q, const Var& k, const Var& v, std::shared_ptr<const AttentionMap> map,
@@ -29,6 +43,8 @@ Var attention(const Var& q, const Var& k, const Var& v, std::shared_ptr<const At
                   v.columns() % options.heads == 0,
               "attention: q {}, k {}, v {} with {} heads", q.value().shape(), k.value().shape(), v.value().shape(),
               options.heads);
+  const autograd::Work work = run.profile() != nullptr ? work_of(*map, q.columns(), v.columns()) : autograd::Work{};
+  const Timing timing(run.profile(), Operation::attention, Pass::forward, work);
   const kernels::Dropout mask = run.next_dropout(options.dropout);
   const bool differentiable = q.tracked() || k.tracked() || v.tracked();
   const bool keep = (run.recording() && differentiable) || run.attention_records != nullptr;
@@ -41,6 +57,8 @@ Var attention(const Var& q, const Var& k, const Var& v, std::shared_ptr<const At
   });
   if (run.attention_records != nullptr) run.attention_records->push_back({options.heads, weights});
   return run.output(out, differentiable, [=](const Tensor& dout, autograd::Tape& tape) {
+    // Gradients of q, k, v and the weights.
+    const Timing backward_timing(tape.profile(), Operation::attention, Pass::backward, {.flops = 2 * work.flops});
     const Tensor dq = gradient_or_scratch(q, tape);
     const Tensor dk = gradient_or_scratch(k, tape);
     const Tensor dv = gradient_or_scratch(v, tape);

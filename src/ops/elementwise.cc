@@ -3,7 +3,10 @@
 
 namespace zhuyi::ops {
 
+using autograd::Operation;
+using autograd::Pass;
 using autograd::Tape;
+using autograd::Timing;
 using base::check;
 using tensor::Tensor;
 using tensor::visit;
@@ -33,12 +36,14 @@ void pass_on(const Var& x, const Tensor& gradient, Tape& tape) {
 
 Var add(const Var& x, const Var& y, Run& run) {
   check_same_shape("add", x, y);
+  const Timing timing(run.profile(), Operation::residual, Pass::forward);
   Tensor out(x.rows(), x.columns(), x.value().dtype());
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::add<T>(numbers<T>(x.value()), numbers<T>(y.value()), out.data<T>());
   });
   return run.output(out, x.tracked() || y.tracked(), [x, y](const Tensor& dout, Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::residual, Pass::backward);
     pass_on(x, dout, tape);
     pass_on(y, dout, tape);
   });
@@ -46,12 +51,14 @@ Var add(const Var& x, const Var& y, Run& run) {
 
 Var multiply(const Var& x, const Var& y, Run& run) {
   check_same_shape("multiply", x, y);
+  const Timing timing(run.profile(), Operation::gate, Pass::forward);
   Tensor out(x.rows(), x.columns(), x.value().dtype());
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::multiply<T>(numbers<T>(x.value()), numbers<T>(y.value()), out.data<T>());
   });
   return run.output(out, x.tracked() || y.tracked(), [x, y](const Tensor& dout, Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::gate, Pass::backward);
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
       if (x.tracked()) kernels::add_product<T>(numbers<T>(dout), numbers<T>(y.value()), tape.gradient(x).data<T>());
@@ -64,12 +71,14 @@ Var add_dropout(const Var& x, const Var& y, double rate, Run& run) {
   check_same_shape("add_dropout", x, y);
   const kernels::Dropout mask = run.next_dropout(rate);
   if (mask.rate == 0) return add(x, y, run);
+  const Timing timing(run.profile(), Operation::residual, Pass::forward);
   Tensor out = x.value().clone();
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::add_dropout<T>(mask, numbers<T>(y.value()), out.data<T>());
   });
   return run.output(out, x.tracked() || y.tracked(), [x, y, mask](const Tensor& dout, Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::residual, Pass::backward);
     pass_on(x, dout, tape);
     if (!y.tracked()) return;
     visit(dout.dtype(), [&](auto zero) {
@@ -82,12 +91,14 @@ Var add_dropout(const Var& x, const Var& y, double rate, Run& run) {
 Var dropout(const Var& x, double rate, Run& run) {
   const kernels::Dropout mask = run.next_dropout(rate);
   if (mask.rate == 0) return x;
+  const Timing timing(run.profile(), Operation::dropout, Pass::forward);
   Tensor out(x.rows(), x.columns(), x.value().dtype());
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::dropout<T>(mask, numbers<T>(x.value()), out.data<T>());
   });
   return run.output(out, x.tracked(), [x, mask](const Tensor& dout, Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::dropout, Pass::backward);
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
       kernels::add_dropout<T>(mask, numbers<T>(dout), tape.gradient(x).data<T>());
@@ -97,12 +108,14 @@ Var dropout(const Var& x, double rate, Run& run) {
 
 Var activate(const Var& x, Activation activation, Run& run) {
   if (activation == Activation::identity) return x;
+  const Timing timing(run.profile(), Operation::activation, Pass::forward);
   Tensor out(x.rows(), x.columns(), x.value().dtype());
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::activate<T>(activation, numbers<T>(x.value()), out.data<T>());
   });
   return run.output(out, x.tracked(), [x, activation](const Tensor& dout, Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::activation, Pass::backward);
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
       kernels::activate_backward<T>(activation, numbers<T>(x.value()), numbers<T>(dout), tape.gradient(x).data<T>());

@@ -6,10 +6,14 @@
 
 namespace zhuyi::ops {
 
+using autograd::Operation;
+using autograd::Pass;
+using autograd::Timing;
 using tensor::Tensor;
 using tensor::visit;
 
 Var embedding(const ParameterPtr& table, std::span<const std::int32_t> ids, double factor, Run& run) {
+  const Timing timing(run.profile(), Operation::embedding, Pass::forward);
   for (const std::int32_t id : ids) {
     base::check(id >= 0 && id < table->rows, "embedding: id {} is outside {} with {} rows", id, table->name,
                 table->rows);
@@ -30,6 +34,7 @@ Var embedding(const ParameterPtr& table, std::span<const std::int32_t> ids, doub
   std::vector<std::int32_t> kept;
   if (run.recording()) kept.assign(ids.begin(), ids.end());
   return run.output(out, true, [table, factor, kept = std::move(kept)](const Tensor& dout, autograd::Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::embedding, Pass::backward);
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
       kernels::scatter_add_rows<T>(dout.matrix<T>(), kept, static_cast<T>(factor), tape.gradient(*table).matrix<T>());

@@ -4,6 +4,9 @@
 
 namespace zhuyi::ops {
 
+using autograd::Operation;
+using autograd::Pass;
+using autograd::Timing;
 using base::check;
 using kernels::ConstMatrix;
 using kernels::GemmOptions;
@@ -44,6 +47,10 @@ Weight Weight::some_outputs(std::span<const std::int32_t> outputs) const {
 Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& run) {
   check(x.columns() == weight.inputs(), "linear: x is {}, {} takes {} columns", x.value().shape(),
         weight.parameter->name, weight.inputs());
+  // Of one product with the weight: 2 tokens in out. Backward has one more for each gradient.
+  const autograd::Work work{2 * static_cast<double>(x.rows()) * static_cast<double>(weight.inputs() * weight.outputs()),
+                            run.precision};
+  const Timing timing(run.profile(), Operation::linear, Pass::forward, work);
   Tensor out(x.rows(), weight.outputs(), x.value().dtype());
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -52,12 +59,14 @@ Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& ru
     if (bias) options.bias = bias->value.data<T>().data();
     product<T>(x.value().matrix<T>(), weight, out.matrix<T>(), options, run.recording());
   });
-  return run.output(out, true, [x, weight, bias, precision = run.precision](const Tensor& dy, autograd::Tape& tape) {
+  return run.output(out, true, [x, weight, bias, work](const Tensor& dy, autograd::Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::linear, Pass::backward,
+                                 {(x.tracked() ? 2 : 1) * work.flops, work.precision});
     visit(dy.dtype(), [&](auto zero) {
       using T = decltype(zero);
       GemmOptions<T> add;
       add.accumulate = true;
-      add.precision = precision;
+      add.precision = work.precision;
       const ConstMatrix<T> gradient = dy.matrix<T>();
       if (x.tracked()) {  // dX [tokens, in] += dY [tokens, out] W^T [out, in]
         kernels::gemm<T>(gradient, weight.matrix<T>().transposed(), tape.gradient(x).matrix<T>(), add);

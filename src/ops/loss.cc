@@ -7,6 +7,9 @@
 
 namespace zhuyi::ops {
 
+using autograd::Operation;
+using autograd::Pass;
+using autograd::Timing;
 using base::check;
 using kernels::GemmOptions;
 using kernels::Matrix;
@@ -78,6 +81,9 @@ void add_block(const Tensor& x, const Weight& weight, Matrix<T> dlogits, std::in
 Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bias,
                      std::span<const std::int32_t> targets, const kernels::Smoothing& smoothing, Run& run) {
   check_targets(x.value(), weight, targets);
+  const autograd::Work work{2 * static_cast<double>(x.rows()) * static_cast<double>(weight.inputs() * weight.outputs()),
+                            run.precision};
+  const Timing timing(run.profile(), Operation::projection_loss, Pass::forward, work);
   const tensor::DType dtype = x.value().dtype();
   const bool gradient = run.recording();
   const autograd::Parameter& table = *weight.parameter;
@@ -98,12 +104,17 @@ Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bia
       const auto count = static_cast<std::size_t>(end - begin);
       kernels::cross_entropy<T>(logits, targets.subspan(first, count), smoothing, gradient,
                                 losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
-      if (gradient) add_block<T>(x.value(), weight, logits, begin, run.precision, gradients);
+      if (!gradient) return;
+      const auto share = static_cast<double>(count) / static_cast<double>(x.rows());
+      const Timing backward_timing(run.profile(), Operation::projection_loss, Pass::backward,
+                                   {2 * share * work.flops, work.precision});
+      add_block<T>(x.value(), weight, logits, begin, run.precision, gradients);
     });
     total.data<T>()[0] = static_cast<T>(kernels::sum<T>(losses.data<T>()));
     loss.nll = kernels::sum<T>(nlls.data<T>());
   });
   loss.total = run.output(total, true, [x, weight, bias, gradients](const Tensor& dout, autograd::Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::projection_loss, Pass::backward);
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const T factor = dout.data<T>()[0];

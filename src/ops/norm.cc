@@ -3,6 +3,9 @@
 
 namespace zhuyi::ops {
 
+using autograd::Operation;
+using autograd::Pass;
+using autograd::Timing;
 using base::check;
 using kernels::NormGradients;
 using tensor::Tensor;
@@ -30,6 +33,7 @@ void check_width(const char* operation, const Var& x, const ParameterPtr& parame
 Var layer_norm(const Var& x, const ParameterPtr& gain, const ParameterPtr& bias, double epsilon, Run& run) {
   check_width("layer_norm", x, gain);
   check_width("layer_norm", x, bias);
+  const Timing timing(run.profile(), Operation::norm, Pass::forward);
   const tensor::DType dtype = x.value().dtype();
   Tensor out(x.rows(), x.columns(), dtype);
   Tensor mean(1, x.rows(), dtype);
@@ -40,6 +44,7 @@ Var layer_norm(const Var& x, const ParameterPtr& gain, const ParameterPtr& bias,
                            out.matrix<T>(), mean.data<T>(), inverse_deviation.data<T>());
   });
   return run.output(out, true, [=](const Tensor& dy, autograd::Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::norm, Pass::backward);
     visit(dtype, [&](auto zero) {
       using T = decltype(zero);
       kernels::layer_norm_backward<T>(x.value().matrix<T>(), gain->value.data<T>(), mean.data<T>(),
@@ -50,6 +55,7 @@ Var layer_norm(const Var& x, const ParameterPtr& gain, const ParameterPtr& bias,
 
 Var rms_norm(const Var& x, const ParameterPtr& gain, double epsilon, Run& run) {
   check_width("rms_norm", x, gain);
+  const Timing timing(run.profile(), Operation::norm, Pass::forward);
   const tensor::DType dtype = x.value().dtype();
   Tensor out(x.rows(), x.columns(), dtype);
   Tensor inverse_deviation(1, x.rows(), dtype);
@@ -59,6 +65,7 @@ Var rms_norm(const Var& x, const ParameterPtr& gain, double epsilon, Run& run) {
                          inverse_deviation.data<T>());
   });
   return run.output(out, true, [=](const Tensor& dy, autograd::Tape& tape) {
+    const Timing backward_timing(tape.profile(), Operation::norm, Pass::backward);
     visit(dtype, [&](auto zero) {
       using T = decltype(zero);
       kernels::rms_norm_backward<T>(x.value().matrix<T>(), gain->value.data<T>(), inverse_deviation.data<T>(),

@@ -13,6 +13,9 @@
 namespace zhuyi::train {
 namespace {
 
+using autograd::Operation;
+using autograd::Timing;
+
 // Every `shares`-th pair from the `share`-th on: pairs of a batch lie by length, so the shares are alike.
 std::vector<std::int64_t> share_of(const std::vector<std::int64_t>& batch, std::int64_t share, std::int64_t shares) {
   std::vector<std::int64_t> pairs;
@@ -25,8 +28,11 @@ std::vector<std::int64_t> share_of(const std::vector<std::int64_t>& batch, std::
 // One forward and backward pass. A loss that is not finite has no gradient worth computing.
 void pass(const GradientSource& source, std::int64_t step, std::span<const std::int64_t> pairs,
           std::uint64_t dropout_key, autograd::Gradients& gradients, StepLoss& sums) {
-  const nn::Batch batch = source.corpus.batch(pairs, step);
-  autograd::Tape tape(gradients);
+  const nn::Batch batch = [&] {
+    const Timing timing(source.profile, Operation::batch, autograd::Pass::forward);
+    return source.corpus.batch(pairs, step);
+  }();
+  autograd::Tape tape(gradients, source.profile);
   autograd::Run run(tape, dropout_key);
   run.precision = source.precision;
   const ops::Loss loss = source.model.loss(batch, run);
@@ -66,6 +72,7 @@ StepLoss add_gradients(const GradientSource& source, std::int64_t step,
     sums[1] += found.nll;
     sums[2] += static_cast<double>(found.target_tokens);
   }
+  const Timing timing(source.profile, Operation::all_reduce, autograd::Pass::forward);
   source.processes.sum(std::span<double>(sums));
   StepLoss result{sums[0], sums[1], static_cast<std::int64_t>(sums[2]), {}};
   for (std::int64_t part = 0; part < count; ++part) {

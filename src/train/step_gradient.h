@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autograd/parameter.h"
+#include "autograd/profile.h"
 #include "nn/transformer.h"
 #include "train/communicator.h"
 #include "train/encoded_corpus.h"
@@ -22,6 +23,7 @@ struct GradientSource {
   std::int64_t pass_bytes = 0;                             // memory that one pass may take; 0: no limit
   int bits = 32;                                           // of a gradient on its way between processes
   kernels::Precision precision = kernels::Precision::f32;  // of the products
+  autograd::Profile* profile = nullptr;                    // hears where the time goes, when there is one
 };
 
 // Sums over the target tokens of a step.

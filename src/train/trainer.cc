@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "kernels/vector.h"
 #include "optim/average.h"
-#include "optim/freeze.h"
 #include "optim/moving_average.h"
 #include "train/checkpoint.h"
 #include "train/epoch_plan.h"
@@ -17,10 +16,13 @@
 #include "train/run_directory.h"
 #include "train/shared_state.h"
 #include "train/step_gradient.h"
+#include "train/weight_step.h"
 
 namespace zhuyi::train {
 namespace {
 
+using autograd::Operation;
+using autograd::Timing;
 using base::check_kind;
 using base::ErrorKind;
 using nlohmann::json;
@@ -39,10 +41,7 @@ class Training {
         observer_(observer),
         processes_(processes),
         directory_(options.directory, options.keep, options.keep_every),
-        frozen_(optim::frozen_parameters(model.transformer->parameters(), options.freeze)),
-        optimizer_(optim::make_optimizer(model.transformer->parameters(), options.optimizer,
-                                         [&](const autograd::Parameter& parameter) { return !is_frozen(parameter); })),
-        gradients_(model.transformer->parameters()),
+        weights_(*model.transformer, options),
         plan_(source, options.batches) {
     progress_.data = description(source, validator);
     progress_.options = fixed_options(options);
@@ -61,7 +60,7 @@ class Training {
   Wishes share_wishes();
   bool out_of_patience() const { return options_.patience > 0 && progress_.stalled >= options_.patience; }
   double done() const;
-  bool is_frozen(const autograd::Parameter& parameter) const;
+  std::vector<std::vector<std::int64_t>> next_batches();
   void step();
   void skip(const std::vector<std::vector<std::int64_t>>& batches, const StepLoss& loss);
   void report();
@@ -82,21 +81,18 @@ class Training {
   Observer& observer_;
   Communicator& processes_;
   RunDirectory directory_;
-  std::vector<autograd::ParameterPtr> frozen_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
-  autograd::Gradients gradients_;
+  WeightStep weights_;
   std::int64_t pass_bytes_ = 0;
   Progress progress_;
   EpochPlan plan_;
   std::int64_t saved_step_ = 0;  // of the last checkpoint
   Validation best_;
   StepReport last_;
-  double gradient_norm_ = 0;
 };
 
 TrainResult Training::run() {
   if (first()) resume();
-  share_state(processes_, model_.transformer->parameters(), *optimizer_, progress_);
+  share_state(processes_, model_.transformer->parameters(), weights_.optimizer(), progress_);
   plan_.go_to(progress_);
   pass_bytes_ = pass_limit(options_.memory, model_.transformer->config(), plan_.corpus());
   if (first()) observer_.started(where());
@@ -105,7 +101,7 @@ TrainResult Training::run() {
     if (done() >= 1 || wishes.over) break;
     if (wishes.stop) {
       if (first()) stop();
-      return {true, false, progress_.step, best_};
+      return {true, false, progress_.step, best_, weights_.profile()};
     }
     step();
     if (!first()) continue;
@@ -114,7 +110,7 @@ TrainResult Training::run() {
     if (validation_due()) validate();
   }
   if (first()) finish();
-  return {false, done() < 1, progress_.step, best_};
+  return {false, done() < 1, progress_.step, best_, weights_.profile()};
 }
 
 // Process 0 takes up the run where its newest checkpoint left it.
@@ -126,7 +122,7 @@ void Training::resume() {
       check_kind(saved.options == progress_.options, ErrorKind::bad_model,
                  "it was made with other options ({}); give the same ones, or another directory",
                  differences(saved.options, progress_.options));
-      restore(*found.checkpoint, model_, *optimizer_);
+      restore(*found.checkpoint, model_, weights_.optimizer());
       check_kind(saved.data == progress_.data, ErrorKind::bad_model,
                  "it was made with other texts ({}); give the same files, or another directory",
                  differences(saved.data, progress_.data));
@@ -155,7 +151,7 @@ Training::Wishes Training::share_wishes() {
 // Leaves a state to continue from, and a model to use.
 void Training::stop() {
   save();
-  const optim::AverageInPlace place(*optimizer_, model_.transformer->parameters());
+  const optim::AverageInPlace place(weights_.optimizer(), model_.transformer->parameters());
   if (progress_.best_nll == 0) formats::save_model(directory_.model_file(), model_);
 }
 
@@ -171,28 +167,24 @@ double Training::done() const {
   return share;
 }
 
-bool Training::is_frozen(const autograd::Parameter& parameter) const {
-  return std::any_of(frozen_.begin(), frozen_.end(), [&](const auto& frozen) { return frozen.get() == &parameter; });
+std::vector<std::vector<std::int64_t>> Training::next_batches() {
+  const Timing timing(weights_.running_profile(), Operation::batch, autograd::Pass::forward);
+  return plan_.next(options_.accumulate, progress_, [&] { return done() >= 1; });
 }
 
 void Training::step() {
   const Clock::time_point start = Clock::now();
   const double share = done();
-  gradients_.clear();
-  const std::vector<std::vector<std::int64_t>> batches =
-      plan_.next(options_.accumulate, progress_, [&] { return done() >= 1; });
-  const GradientSource source{*model_.transformer, plan_.corpus(),         processes_,        options_.seed,
-                              pass_bytes_,         options_.gradient_bits, options_.precision};
-  const StepLoss loss = add_gradients(source, progress_.step, batches, gradients_);
-  for (const autograd::ParameterPtr& parameter : frozen_) gradients_.of(*parameter).fill(0);
+  weights_.begin();
+  const std::vector<std::vector<std::int64_t>> batches = next_batches();
+  const GradientSource source{
+      *model_.transformer, plan_.corpus(),         processes_,         options_.seed,
+      pass_bytes_,         options_.gradient_bits, options_.precision, weights_.running_profile()};
+  const StepLoss loss = add_gradients(source, progress_.step, batches, weights_.gradients());
   ++progress_.step;
-  const double scale = 1.0 / static_cast<double>(loss.target_tokens);
-  gradient_norm_ = optim::gradient_norm(gradients_, scale);
-  const bool finite = loss.not_finite.empty() && std::isfinite(gradient_norm_);
   last_.rate = options_.schedule.rate(progress_.step, share, progress_.target_tokens + loss.target_tokens);
+  const bool finite = weights_.move(loss, last_.rate);
   if (finite) {
-    optimizer_->step(model_.transformer->parameters(), gradients_, last_.rate,
-                     scale * optim::clip_factor(gradient_norm_, options_.clip));
     progress_.skipped_in_row = 0;
     progress_.target_tokens += loss.target_tokens;
     progress_.window.loss += loss.loss;
@@ -242,7 +234,7 @@ void Training::report() {
   const auto tokens = static_cast<double>(window.target_tokens);
   last_.loss = window.loss / tokens;
   last_.nll = window.nll / tokens;
-  last_.gradient_norm = gradient_norm_;
+  last_.gradient_norm = weights_.gradient_norm();
   last_.tokens_per_second = tokens / window.seconds;
   progress_.window = {};
   const StepReport now = where();
@@ -267,13 +259,13 @@ bool Training::validation_due() const {
 // A snapshot when the turn of this step has come.
 void Training::keep_snapshot() const {
   if (options_.keep_every == 0 || progress_.step % options_.keep_every != 0) return;
-  const optim::AverageInPlace place(*optimizer_, model_.transformer->parameters());
+  const optim::AverageInPlace place(weights_.optimizer(), model_.transformer->parameters());
   formats::save_model(directory_.snapshot_file(progress_.step), model_);
 }
 
 // Validates the weights that would be kept, the moving average where there is one, and keeps them if they are the best.
 Validation Training::judge() {
-  const optim::AverageInPlace place(*optimizer_, model_.transformer->parameters());
+  const optim::AverageInPlace place(weights_.optimizer(), model_.transformer->parameters());
   const Validation validation = validator_.run(model_, true);
   if (!std::isfinite(validation.nll)) return validation;
   const bool best = progress_.best_nll == 0 || better(options_.metric, validation, best_);
@@ -313,7 +305,7 @@ void Training::check_weights() const {
 
 void Training::save() {
   check_weights();
-  directory_.save(model_, *optimizer_, progress_);
+  directory_.save(model_, weights_.optimizer(), progress_);
   saved_step_ = progress_.step;
 }
 

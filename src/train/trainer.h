@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "autograd/profile.h"
 #include "data/batcher.h"
 #include "formats/model_file.h"
 #include "kernels/gemm.h"
@@ -50,6 +52,7 @@ struct TrainOptions {
   std::int64_t stream_pairs = 0;  // pairs of a streamed corpus in memory at a time; 0: all
   std::vector<std::string> freeze;  // parameters that stay as they are, as patterns of names (optim::matches)
   std::string from;                 // the model whose weights the run started with; "": none
+  bool profile = false;             // look where the time goes
 };
 
 // The last steps.
@@ -90,6 +93,7 @@ struct TrainResult {
   bool out_of_patience = false;  // ended before its budget was used up
   std::int64_t steps = 0;
   Validation best;
+  std::optional<autograd::Profile> profile;  // if it was asked for: of this call's steps, without the first of several
 };
 
 // Throws invalid_argument naming the option that cannot be: no limit set, or a number out of range.

@@ -348,6 +348,17 @@ TEST_F(TrainCommand, ADamagedRunIsRefusedAndLeftAsItIs) {
   EXPECT_THAT(outcome.err, HasSubstr("config.toml"));
 }
 
+TEST_F(TrainCommand, AProfileIsShownWhenItIsAskedForAndNotRemembered) {
+  const Outcome first = run_zhuyi(command({"--steps", "3", "--profile"}));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.err, AllOf(HasSubstr("profile of 2 steps"), HasSubstr("linear           backward"),
+                               HasSubstr("new memory"), HasSubstr("done after 3 steps")));
+  EXPECT_EQ(first.out, in_run("model.safetensors") + "\n");
+  const Outcome second = run_zhuyi({"train", "-o", run_, "--steps", "5"});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_THAT(second.err, AllOf(Not(HasSubstr("profile")), HasSubstr("done after 5 steps")));
+}
+
 TEST_F(TrainCommand, APlaceThatCannotBeWrittenIsTheSystemsFault) {
   run_ = "/proc/zhuyi-run";
   Outcome outcome = run_zhuyi(command({"--steps", "1"}));
