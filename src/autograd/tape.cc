@@ -1,5 +1,9 @@
 #include "autograd/tape.h"
 
+#include <span>
+
+#include "kernels/vector.h"
+
 namespace zhuyi::autograd {
 
 using base::check;
@@ -18,11 +22,37 @@ Var Tape::record(Tensor value, Backward backward) {
   return Var(std::move(value), static_cast<std::int64_t>(entries_.size()) - 1);
 }
 
-Tensor Tape::gradient(const Var& var) {
+Tape::Entry& Tape::entry_of(const Var& var) {
   base::check_kind(var.tracked(), ErrorKind::internal, "tape: the gradient of a constant {}", var.value().shape());
-  Entry& entry = entries_[static_cast<std::size_t>(var.slot())];
+  return entries_[static_cast<std::size_t>(var.slot())];
+}
+
+Tensor Tape::gradient(const Var& var) {
+  Entry& entry = entry_of(var);
   if (entry.gradient.empty()) entry.gradient = Tensor::zeros(entry.rows, entry.columns, entry.dtype);
   return entry.gradient;
+}
+
+Tape::Place Tape::place(const Var& var) {
+  Entry& entry = entry_of(var);
+  const bool add = !entry.gradient.empty();
+  if (!add) entry.gradient = Tensor(entry.rows, entry.columns, entry.dtype);
+  return {entry.gradient, add};
+}
+
+void Tape::give(const Var& var, const Tensor& gradient) {
+  Entry& entry = entry_of(var);
+  base::check_kind(
+      gradient.rows() == entry.rows && gradient.columns() == entry.columns && gradient.dtype() == entry.dtype,
+      ErrorKind::internal, "tape: a gradient {} for {}", gradient.shape(), var.value().shape());
+  if (entry.gradient.empty()) {
+    entry.gradient = gradient;
+    return;
+  }
+  tensor::visit(entry.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::add_scaled<T>(1, std::span<const T>(gradient.data<T>()), entry.gradient.data<T>());
+  });
 }
 
 void Tape::backward(const Var& loss) {

@@ -53,6 +53,17 @@ class Tape {
   tensor::Tensor gradient(const Var& var);
   tensor::Tensor gradient(const Parameter& parameter) const { return gradients_.of(parameter); }
 
+  // The same for an operation that writes the whole gradient in one go: as long as there is none, the numbers are not
+  // zeros but whatever the memory held, and `add` is false: they shall be written over. Saves a pass over memory.
+  struct Place {
+    tensor::Tensor gradient;
+    bool add = true;
+  };
+  Place place(const Var& var);
+  // Adds `gradient`, all of it, to that of `var`. As long as there is none it becomes that gradient itself, so nobody
+  // may read or write it afterwards: for the gradient of an operation's output, or one made for this.
+  void give(const Var& var, const tensor::Tensor& gradient);
+
   // Adds d loss / d x to every gradient; loss is a number (1 x 1). Can be called once. Gradients of variable() stay
   // readable.
   void backward(const Var& loss);
@@ -65,6 +76,8 @@ class Tape {
     tensor::DType dtype = tensor::DType::f32;
     Backward backward;  // empty for variable()
   };
+
+  Entry& entry_of(const Var& var);
 
   Gradients& gradients_;
   Profile* profile_;

@@ -145,6 +145,7 @@ void backward(ConstMatrix<T> x, std::span<const T> gain, std::span<const T> mean
   base::parallel_for(x.rows, kRows, [&](std::int64_t begin, std::int64_t end) {
     T* dgain = sums.data() + begin / kRows * 2 * columns;
     for (std::int64_t i = begin; i < end; ++i) {
+      if (!gradients.add) std::fill_n(gradients.dx.row(i), columns, T{0});
       norm_kernels<T>().backward({x.row(i), gain.data(), columns},
                                  {centred ? mean[at(i)] : T{0}, inverse_deviation[at(i)]}, centred, gradients.dy.row(i),
                                  gradients.dx.row(i), dgain, dgain + columns);

@@ -24,13 +24,15 @@ template <class T>
 void layer_norm(ConstMatrix<T> x, std::span<const T> gain, std::span<const T> bias, T epsilon, Matrix<T> out,
                 std::span<T> mean, std::span<T> inverse_deviation);
 
-// What layer_norm_backward and rms_norm_backward read and add to. dx, dgain, dbias are added to.
+// What layer_norm_backward and rms_norm_backward read and add to: dgain and dbias, and dx unless it is to be written
+// over.
 template <class T>
 struct NormGradients {
   ConstMatrix<T> dy;
   Matrix<T> dx;
   std::span<T> dgain;
   std::span<T> dbias;  // empty for rms_norm
+  bool add = true;     // to dx
 };
 
 template <class T>

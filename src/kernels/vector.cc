@@ -328,6 +328,16 @@ void add_dropout(const Dropout& dropout, std::span<const T> x, std::span<T> out)
 }
 
 template <class T>
+void residual(const Dropout& dropout, std::span<const T> x, std::span<const T> y, std::span<T> out) {
+  check_rate(dropout);
+  base::parallel_for(length(x.size(), {y.size(), out.size()}), kPiece, [&](std::int64_t begin, std::int64_t end) {
+    // A piece stays in the first-level cache.
+    std::copy(x.data() + begin, x.data() + end, out.data() + begin);
+    vector_kernels<T>().add_dropout(dropout, begin, y.data() + begin, out.data() + begin, end - begin);
+  });
+}
+
+template <class T>
 void adam(const AdamStep& step, std::span<const T> gradients, std::span<T> moment1, std::span<T> moment2,
           std::span<T> parameters) {
   const std::int64_t n = length(gradients.size(), {moment1.size(), moment2.size(), parameters.size()});
@@ -355,6 +365,8 @@ template void dropout(const Dropout&, std::span<const float>, std::span<float>);
 template void dropout(const Dropout&, std::span<const double>, std::span<double>);
 template void add_dropout(const Dropout&, std::span<const float>, std::span<float>);
 template void add_dropout(const Dropout&, std::span<const double>, std::span<double>);
+template void residual(const Dropout&, std::span<const float>, std::span<const float>, std::span<float>);
+template void residual(const Dropout&, std::span<const double>, std::span<const double>, std::span<double>);
 template void adam(const AdamStep&, std::span<const float>, std::span<float>, std::span<float>, std::span<float>);
 template void adam(const AdamStep&, std::span<const double>, std::span<double>, std::span<double>, std::span<double>);
 }  // namespace zhuyi::kernels

@@ -46,9 +46,10 @@ enum class Activation {
 template <class T>
 void activate(Activation activation, std::span<const T> x, std::span<T> out);
 
-// dx += dy * activation'(x).
+// dx += dy * activation'(x), or without `add` dx = dy * activation'(x).
 template <class T>
-void activate_backward(Activation activation, std::span<const T> x, std::span<const T> dy, std::span<T> dx);
+void activate_backward(Activation activation, std::span<const T> x, std::span<const T> dy, std::span<T> dx,
+                       bool add = true);
 
 // Dropout (Srivastava et al., 2014): element i is kept when a hash of (key, i) says so, with probability 1 - rate, and
 // then divided by 1 - rate. The mask is a function of (key, i), the same in forward and backward and for float and
@@ -62,9 +63,13 @@ struct Dropout {
 template <class T>
 void dropout(const Dropout& dropout, std::span<const T> x, std::span<T> out);
 
-// out += dropout(x): the backward side, and the residual connection x + dropout(sublayer(x)).
+// out += dropout(x): the backward side.
 template <class T>
 void add_dropout(const Dropout& dropout, std::span<const T> x, std::span<T> out);
+
+// out = x + dropout(y): the residual connection around a sub-layer with output y (paper 5.4).
+template <class T>
+void residual(const Dropout& dropout, std::span<const T> x, std::span<const T> y, std::span<T> out);
 
 // Whether element i is kept: the definition of the mask, for tests and for kernels that apply it in passing.
 bool keeps(const Dropout& dropout, std::int64_t i);

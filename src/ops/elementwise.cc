@@ -23,13 +23,30 @@ std::span<const T> numbers(const Tensor& tensor) {
   return tensor.data<T>();
 }
 
-// Adds `gradient` to that of x when x wants one.
-void pass_on(const Var& x, const Tensor& gradient, Tape& tape) {
-  if (!x.tracked()) return;
+// Adds `gradient` to that of x, and leaves it as it is.
+void add_gradient(const Var& x, const Tensor& gradient, Tape& tape) {
+  const Tape::Place dx = tape.place(x);
+  if (!dx.add) return dx.gradient.assign(gradient);
   visit(gradient.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::add_scaled<T>(1, numbers<T>(gradient), tape.gradient(x).data<T>());
+    kernels::add_scaled<T>(1, numbers<T>(gradient), dx.gradient.data<T>());
   });
+}
+
+// Adds dropout(dout) to the gradient of x.
+template <class T>
+void add_dropped(const kernels::Dropout& mask, const Tensor& dout, const Var& x, Tape& tape) {
+  const Tape::Place dx = tape.place(x);
+  if (dx.add) return kernels::add_dropout<T>(mask, numbers<T>(dout), dx.gradient.data<T>());
+  kernels::dropout<T>(mask, numbers<T>(dout), dx.gradient.data<T>());
+}
+
+// Adds dout * y to the gradient of x.
+template <class T>
+void add_multiplied(const Tensor& dout, const Tensor& y, const Var& x, Tape& tape) {
+  const Tape::Place dx = tape.place(x);
+  if (dx.add) return kernels::add_product<T>(numbers<T>(dout), numbers<T>(y), dx.gradient.data<T>());
+  kernels::multiply<T>(numbers<T>(dout), numbers<T>(y), dx.gradient.data<T>());
 }
 
 }  // namespace
@@ -44,8 +61,8 @@ Var add(const Var& x, const Var& y, Run& run) {
   });
   return run.output(out, x.tracked() || y.tracked(), [x, y](const Tensor& dout, Tape& tape) {
     const Timing backward_timing(tape.profile(), Operation::residual, Pass::backward);
-    pass_on(x, dout, tape);
-    pass_on(y, dout, tape);
+    if (y.tracked()) add_gradient(y, dout, tape);
+    if (x.tracked()) tape.give(x, dout);  // after all who read it
   });
 }
 
@@ -61,8 +78,8 @@ Var multiply(const Var& x, const Var& y, Run& run) {
     const Timing backward_timing(tape.profile(), Operation::gate, Pass::backward);
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      if (x.tracked()) kernels::add_product<T>(numbers<T>(dout), numbers<T>(y.value()), tape.gradient(x).data<T>());
-      if (y.tracked()) kernels::add_product<T>(numbers<T>(dout), numbers<T>(x.value()), tape.gradient(y).data<T>());
+      if (x.tracked()) add_multiplied<T>(dout, y.value(), x, tape);
+      if (y.tracked()) add_multiplied<T>(dout, x.value(), y, tape);
     });
   });
 }
@@ -72,19 +89,18 @@ Var add_dropout(const Var& x, const Var& y, double rate, Run& run) {
   const kernels::Dropout mask = run.next_dropout(rate);
   if (mask.rate == 0) return add(x, y, run);
   const Timing timing(run.profile(), Operation::residual, Pass::forward);
-  Tensor out = x.value().clone();
+  Tensor out(x.rows(), x.columns(), x.value().dtype());
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::add_dropout<T>(mask, numbers<T>(y.value()), out.data<T>());
+    kernels::residual<T>(mask, numbers<T>(x.value()), numbers<T>(y.value()), out.data<T>());
   });
   return run.output(out, x.tracked() || y.tracked(), [x, y, mask](const Tensor& dout, Tape& tape) {
     const Timing backward_timing(tape.profile(), Operation::residual, Pass::backward);
-    pass_on(x, dout, tape);
-    if (!y.tracked()) return;
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      kernels::add_dropout<T>(mask, numbers<T>(dout), tape.gradient(y).data<T>());
+      if (y.tracked()) add_dropped<T>(mask, dout, y, tape);
     });
+    if (x.tracked()) tape.give(x, dout);  // after all who read it
   });
 }
 
@@ -101,7 +117,7 @@ Var dropout(const Var& x, double rate, Run& run) {
     const Timing backward_timing(tape.profile(), Operation::dropout, Pass::backward);
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      kernels::add_dropout<T>(mask, numbers<T>(dout), tape.gradient(x).data<T>());
+      add_dropped<T>(mask, dout, x, tape);
     });
   });
 }
@@ -118,7 +134,8 @@ Var activate(const Var& x, Activation activation, Run& run) {
     const Timing backward_timing(tape.profile(), Operation::activation, Pass::backward);
     visit(dout.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      kernels::activate_backward<T>(activation, numbers<T>(x.value()), numbers<T>(dout), tape.gradient(x).data<T>());
+      const Tape::Place dx = tape.place(x);
+      kernels::activate_backward<T>(activation, numbers<T>(x.value()), numbers<T>(dout), dx.gradient.data<T>(), dx.add);
     });
   });
 }

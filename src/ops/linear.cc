@@ -69,7 +69,10 @@ Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& ru
       add.precision = work.precision;
       const ConstMatrix<T> gradient = dy.matrix<T>();
       if (x.tracked()) {  // dX [tokens, in] += dY [tokens, out] W^T [out, in]
-        kernels::gemm<T>(gradient, weight.matrix<T>().transposed(), tape.gradient(x).matrix<T>(), add);
+        const autograd::Tape::Place dx = tape.place(x);
+        GemmOptions<T> options = add;
+        options.accumulate = dx.add;
+        kernels::gemm<T>(gradient, weight.matrix<T>().transposed(), dx.gradient.matrix<T>(), options);
       }
       const ConstMatrix<T> input = x.value().matrix<T>();
       const kernels::Matrix<T> dw = tape.gradient(*weight.parameter).matrix<T>();

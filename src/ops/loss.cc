@@ -121,7 +121,10 @@ Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bia
       const auto pass_on = [&](const Tensor& from, const Tensor& to) {
         kernels::add_scaled<T>(factor, from.data<T>(), to.data<T>());
       };
-      if (x.tracked()) pass_on(gradients.x, tape.gradient(x));
+      if (x.tracked()) {
+        if (factor != 1) kernels::scale<T>(factor, gradients.x.data<T>());
+        tape.give(x, gradients.x);
+      }
       pass_on(gradients.weight, tape.gradient(*weight.parameter));
       if (bias) pass_on(gradients.bias, tape.gradient(*bias));
     });

@@ -17,10 +17,10 @@ namespace {
 template <class T>
 NormGradients<T> gradients_of(const Var& x, const ParameterPtr& gain, const ParameterPtr& bias, const Tensor& dy,
                               autograd::Tape& tape) {
-  const Tensor dx = x.tracked() ? tape.gradient(x) : Tensor(x.rows(), x.columns(), dy.dtype());
-  if (!x.tracked()) dx.fill(0);
-  return {dy.matrix<T>(), dx.matrix<T>(), tape.gradient(*gain).data<T>(),
-          bias ? tape.gradient(*bias).data<T>() : std::span<T>()};
+  const autograd::Tape::Place dx =
+      x.tracked() ? tape.place(x) : autograd::Tape::Place{Tensor(x.rows(), x.columns(), dy.dtype()), false};
+  return {dy.matrix<T>(), dx.gradient.matrix<T>(), tape.gradient(*gain).data<T>(),
+          bias ? tape.gradient(*bias).data<T>() : std::span<T>(), dx.add};
 }
 
 void check_width(const char* operation, const Var& x, const ParameterPtr& parameter) {

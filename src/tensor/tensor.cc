@@ -4,6 +4,9 @@
 #include <cstdlib>
 #include <limits>
 #include <new>
+#include <span>
+
+#include "base/parallel.h"
 
 namespace zhuyi::tensor {
 
@@ -17,6 +20,16 @@ std::int64_t bytes_for(std::int64_t rows, std::int64_t columns, DType dtype) {
   check(columns == 0 || rows <= std::numeric_limits<std::int64_t>::max() / 16 / columns,
         "tensor: {} rows of {} columns are too many", rows, columns);
   return rows * columns * bytes_of(dtype);
+}
+
+// Calls body(begin, count) for parts of [0, size), on all threads where that is worth while: one core alone does not
+// keep the memory busy.
+template <class Body>
+void in_pieces(std::int64_t size, const Body& body) {
+  constexpr std::int64_t kPiece = 1 << 16;
+  base::parallel_for(size, kPiece, [&](std::int64_t begin, std::int64_t end) {
+    body(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  });
 }
 
 }  // namespace
@@ -114,14 +127,20 @@ Tensor Tensor::to(DType dtype) const {
 void Tensor::fill(double value) const {
   visit(dtype_, [&](auto zero) {
     using T = decltype(zero);
-    std::fill(data<T>().begin(), data<T>().end(), static_cast<T>(value));
+    const std::span<T> numbers = data<T>();
+    in_pieces(size(), [&](std::size_t begin, std::size_t count) {
+      std::fill_n(numbers.data() + begin, count, static_cast<T>(value));
+    });
   });
 }
 
 void Tensor::assign(const Tensor& other) const {
   check(other.rows_ == rows_ && other.columns_ == columns_ && other.dtype_ == dtype_, "assign: {} to {}", other.shape(),
         shape());
-  std::copy_n(other.pointer(), size() * bytes_of(dtype_), pointer());
+  const auto width = static_cast<std::size_t>(bytes_of(dtype_));
+  in_pieces(size(), [&](std::size_t begin, std::size_t count) {
+    std::copy_n(other.pointer() + begin * width, count * width, pointer() + begin * width);
+  });
 }
 
 }  // namespace zhuyi::tensor

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "autograd/run.h"
 
@@ -138,6 +139,33 @@ TEST_F(TapeTest, GradientsFlowBackThroughEveryUse) {
   EXPECT_EQ(tape_.gradient(x).at(0, 0), 3 * 3 + 3);
 }
 
+// The first to write the gradient of x writes over what the memory holds, the others add: 1 + 10 + 100, in any order of
+// the ways to do it. A tensor that was given is taken as it is.
+TEST_F(TapeTest, TheFirstGradientNeedsNoZeros) {
+  const auto number = [](double value) { return Tensor::full(1, 1, value, DType::f64); };
+  const auto placed = [](Tape& tape, const Var& x, double value) {
+    const Tape::Place place = tape.place(x);
+    double& gradient = place.gradient.data<double>()[0];
+    gradient = place.add ? gradient + value : value;
+  };
+  const auto given = [&](Tape& tape, const Var& x, double value) { tape.give(x, number(value)); };
+  const auto added = [](Tape& tape, const Var& x, double value) { tape.gradient(x).data<double>()[0] += value; };
+  using Way = std::function<void(Tape&, const Var&, double)>;
+  const std::vector<Way> ways = {placed, given, added};
+  for (std::size_t first = 0; first < 3; ++first) {
+    const Var x = tape_.variable(number(7));
+    double value = 1;
+    for (std::size_t i = 0; i < 3; ++i, value *= 10) ways[(first + i) % 3](tape_, x, value);
+    EXPECT_EQ(tape_.gradient(x).at(0, 0), 111) << "beginning with way " << first;
+  }
+  const Var x = tape_.variable(number(7));
+  const Tensor gift = number(3);
+  tape_.give(x, gift);
+  EXPECT_EQ(tape_.gradient(x).data<double>().data(), gift.data<double>().data());
+  EXPECT_THROW(tape_.give(x, Tensor::zeros(1, 2, DType::f64)), base::Error);
+  EXPECT_THROW(tape_.give(Var(number(1)), number(1)), base::Error);
+  EXPECT_THROW(tape_.place(Var(number(1))), base::Error);
+}
 TEST_F(TapeTest, ConstantsAreNotRecorded) {
   const Var constant(Tensor::full(1, 1, 2, DType::f64));
   EXPECT_FALSE(tripled(constant, run_).tracked());

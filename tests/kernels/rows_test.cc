@@ -143,6 +143,16 @@ void norms_equal_reference(std::int64_t rows, std::int64_t columns, const std::s
                                        r.gradients(rows, columns, false));
   expect_close(c.dx, r.dx, tolerance, where + " rms dx");
   expect_close(c.dgain, r.dgain, tolerance, where + " rms dgain");
+  // Without adding, dx is the sum less what was there before.
+  NormCase<T> over(rows, columns);
+  over.dx.assign(over.dx.size(), std::numeric_limits<T>::quiet_NaN());
+  NormGradients<T> gradients = over.gradients(rows, columns, false);
+  gradients.add = false;
+  rms_norm_backward<T>(matrix(std::as_const(c.x), rows, columns), c.gain, c.inverse, gradients);
+  std::fill(r.dx.begin(), r.dx.end(), 0.0);
+  reference::rms_norm_backward<double>(matrix(std::as_const(r.x), rows, columns), r.gain, r.inverse,
+                                       r.gradients(rows, columns, false));
+  expect_close(over.dx, r.dx, tolerance, where + " rms dx written over");
 }
 
 TEST(Norm, EqualsReference) {

@@ -80,6 +80,11 @@ void activation_equals_reference(Activation activation, std::int64_t n, const st
   activate_backward(activation, in(x), in(dy), out(dx));
   reference::activate_backward(activation, in(x64), in(dy64), out(dx64));
   expect_close(dx, dx64, 4 * kTolerance<T>, where + " activate_backward");
+  dx.assign(at(n), std::numeric_limits<T>::quiet_NaN());
+  std::fill(dx64.begin(), dx64.end(), 0.0);
+  activate_backward(activation, in(x), in(dy), out(dx), false);
+  reference::activate_backward(activation, in(x64), in(dy64), out(dx64));
+  expect_close(dx, dx64, 4 * kTolerance<T>, where + " activate_backward written over");
 }
 
 TEST(Vector, ActivationsEqualReference) {
@@ -198,6 +203,9 @@ void mask_is_keeps(const std::string& where) {
     add_dropout(options, in(x), out(y));
     reference::add_dropout(options, in(x64), out(y64));
     expect_close(y, y64, kTolerance<T>, where + " add_dropout");
+    y.assign(at(n), std::numeric_limits<T>::quiet_NaN());
+    residual(options, in(x), in(x), out(y));
+    expect_close(y, y64, kTolerance<T>, where + " residual");
   }
   // Across the place where the number of the element passes 2^32.
   const std::int64_t first = (std::int64_t{1} << 32) - 21;

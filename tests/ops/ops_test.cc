@@ -256,5 +256,35 @@ TEST(Errors, MixedTypesAreNoticed) {
   EXPECT_THROW(add(Var(Tensor::zeros(1, 2)), Var(Tensor::zeros(1, 2, DType::f64)), run), base::Error);
 }
 
+// Gradients are handed on without a copy where nobody else needs them. Values used twice must still get both parts:
+// v = (x + y) + x and w = v y have dw/dx = 2 y and dw/dy = v + y.
+TEST(Gradients, OfValuesThatAreUsedTwiceAddUp) {
+  Parameters parameters;
+  parameters.add("unused", 1, 1, {});
+  parameters.lay_out(DType::f64, 1);
+  Gradients gradients(parameters);
+  for (const bool dropped : {false, true}) {
+    Tape tape(gradients);
+    autograd::Run run(tape, dropped ? std::optional<std::uint64_t>(5) : std::nullopt);
+    const Var x = tape.variable(Tensor::full(1, 1, 3, DType::f64));
+    const Var y = tape.variable(Tensor::full(1, 1, 5, DType::f64));
+    const Var v = add(add(x, y, run), x, run);
+    const Var w = multiply(v, y, run);
+    // u = w + dropout(w), where the dropout keeps the number and doubles it, drops it, or is off
+    const Var u = add_dropout(w, w, 0.5, run);
+    const double factor = u.value().at(0, 0) / w.value().at(0, 0);
+    EXPECT_EQ(w.value().at(0, 0), 55);
+    EXPECT_TRUE(dropped ? factor == 1 || factor == 3 : factor == 2) << factor;
+    tape.backward(u);
+    EXPECT_EQ(tape.gradient(x).at(0, 0), factor * 2 * 5);
+    EXPECT_EQ(tape.gradient(y).at(0, 0), factor * (11 + 5));
+  }
+  Tape tape(gradients);
+  autograd::Run run(tape);
+  const Var x = tape.variable(Tensor::full(1, 1, 3, DType::f64));
+  tape.backward(multiply(add(x, x, run), x, run));  // 2 x^2
+  EXPECT_EQ(tape.gradient(x).at(0, 0), 12);
+}
+
 }  // namespace
 }  // namespace zhuyi::ops
