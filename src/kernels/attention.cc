@@ -12,7 +12,7 @@
 namespace zhuyi::kernels {
 namespace {
 
-// Queries whose weights are in memory at a time when nobody keeps them.
+// Queries that are worked on together: of a causal block's keys they leave out those in the future of all of them.
 constexpr std::int64_t kQueries = 64;
 // Multiply-adds that make a piece of work worth a thread's while.
 constexpr std::int64_t kWork = 65536;
@@ -109,38 +109,70 @@ T product_scale(const SimilarityOptions& similarity, std::int64_t d_k) {
   return 1;
 }
 
-// weights [queries, keys] = the normalised similarities of queries [begin, end) of the head.
+// Queries [begin, end) of a head, and how many keys the last of them sees.
+struct Strip {
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t keys;
+
+  std::int64_t rows() const { return end - begin; }
+};
+
+// Calls body(strip) for `step` queries after the other.
+template <class T, class Body>
+void for_each_strip(const Head<T>& head, bool causal, std::int64_t step, const Body& body) {
+  for (std::int64_t begin = 0; begin < head.q.rows; begin += step) {
+    const std::int64_t end = std::min(begin + step, head.q.rows);
+    body(Strip{begin, end, causal ? end : head.keys});
+  }
+}
+
+// weights [queries, keys] = the normalised similarities of a strip's queries; those of keys that a query does not see,
+// and all beyond the strip's up to `kept_keys`, are 0.
 //
 // -|q - k|^2 / (2 b^2) = q.k / b^2 - |k|^2 / (2 b^2) - |q|^2 / (2 b^2), and the last term, the same for all keys of a
 // query, goes away in the softmax.
 template <class T>
-void compute_weights(const AttentionInputs<T>& in, bool causal, const Head<T>& head, std::int64_t begin,
-                     Matrix<T> weights) {
+void compute_weights(const AttentionInputs<T>& in, bool causal, const Head<T>& head, const Strip& strip,
+                     Matrix<T> weights, std::int64_t kept_keys) {
   const T scale = product_scale<T>(in.similarity, head.q.columns);
-  gemm<T>(head.q.block(begin, 0, weights.rows, head.q.columns), head.k.transposed(), weights,
-          {.scale = scale, .parallel = false});
+  gemm<T>(head.q.block(strip.begin, 0, strip.rows(), head.q.columns),
+          head.k.block(0, 0, strip.keys, head.k.columns).transposed(), weights, {.scale = scale, .parallel = false});
   if (in.similarity.kind == Similarity::gaussian) {
-    for (std::int64_t j = 0; j < head.keys; ++j) {
+    for (std::int64_t j = 0; j < strip.keys; ++j) {
       T square = 0;
       for (std::int64_t c = 0; c < head.k.columns; ++c) square += head.k(j, c) * head.k(j, c);
       for (std::int64_t i = 0; i < weights.rows; ++i) weights(i, j) -= scale / 2 * square;
     }
   }
   for (std::int64_t i = 0; i < weights.rows; ++i) {
-    const std::int64_t seen = causal ? begin + i + 1 : head.keys;
+    const std::int64_t seen = causal ? strip.begin + i + 1 : strip.keys;
     softmax_kernels<T>().softmax(weights.row(i), seen);
-    std::fill(weights.row(i) + seen, weights.row(i) + head.keys, T{0});
+    std::fill(weights.row(i) + seen, weights.row(i) + kept_keys, T{0});
+  }
+}
+
+// out = dropout(x), where x(0, 0) is number `place` of the mask and rows of the mask are as far apart as those of x.
+template <class T>
+void drop(const Dropout& dropout, std::int64_t place, ConstMatrix<T> x, Matrix<T> out) {
+  if (x.columns == x.row_stride && out.columns == out.row_stride) {
+    vector_kernels<T>().dropout(dropout, place, x.data, out.data, x.rows * x.columns);
+    return;
+  }
+  for (std::int64_t i = 0; i < x.rows; ++i) {
+    vector_kernels<T>().dropout(dropout, place + i * x.row_stride, x.row(i), out.row(i), x.columns);
   }
 }
 
 // The weights with dropout: themselves when there is none, else in `scratch`.
 template <class T>
-const T* dropped_weights(const Dropout& dropout, std::int64_t place, const T* weights, std::int64_t count,
-                         std::vector<T>& scratch) {
+ConstMatrix<T> dropped_weights(const Dropout& dropout, std::int64_t place, ConstMatrix<T> weights,
+                               std::vector<T>& scratch) {
   if (dropout.rate == 0) return weights;
-  scratch.resize(at(count));
-  vector_kernels<T>().dropout(dropout, place, weights, scratch.data(), count);
-  return scratch.data();
+  scratch.resize(at(weights.rows * weights.columns));
+  const Matrix<T> dropped = Matrix<T>::dense(scratch.data(), weights.rows, weights.columns);
+  drop<T>(dropout, place, weights, dropped);
+  return dropped;
 }
 
 // Memory of one thread, used from head to head.
@@ -153,17 +185,16 @@ struct Scratch {
 template <class T>
 void forward_direct(const AttentionInputs<T>& in, bool causal, const Head<T>& head, Matrix<T> out, T* kept,
                     Scratch<T>& scratch) {
-  const std::int64_t step = kept ? head.q.rows : std::min(kQueries, head.q.rows);
+  const std::int64_t step = kept && !causal ? head.q.rows : std::min(kQueries, head.q.rows);
   if (!kept) scratch.weights.resize(at(step * head.keys));
-  for (std::int64_t begin = 0; begin < head.q.rows; begin += step) {
-    const std::int64_t rows = std::min(step, head.q.rows - begin);
-    T* weights = kept ? kept : scratch.weights.data();
-    compute_weights(in, causal, head, begin, Matrix<T>::dense(weights, rows, head.keys));
-    const T* dropped =
-        dropped_weights(in.dropout, head.place + begin * head.keys, weights, rows * head.keys, scratch.dropped);
-    gemm<T>(ConstMatrix<T>::dense(dropped, rows, head.keys), head.v, out.block(begin, 0, rows, out.columns),
+  for_each_strip(head, causal, step, [&](const Strip& strip) {
+    const std::int64_t place = strip.begin * head.keys;
+    const Matrix<T> weights{kept ? kept + place : scratch.weights.data(), strip.rows(), strip.keys, head.keys, 1};
+    compute_weights(in, causal, head, strip, weights, kept ? head.keys : strip.keys);
+    gemm<T>(dropped_weights<T>(in.dropout, head.place + place, weights, scratch.dropped),
+            head.v.block(0, 0, strip.keys, head.v.columns), out.block(strip.begin, 0, strip.rows(), out.columns),
             {.parallel = false});
-  }
+  });
 }
 
 template <class T>
@@ -177,7 +208,8 @@ void forward_lookup(const AttentionInputs<T>& in, const AttentionMap& map, const
   const Lookup<T> lookup{head.q, head.k, head.v, map.key_rows.data() + head.block->key_begin, head.keys};
   lookup_kernels<T>().scores(lookup, distance ? -scale / 2 : scale, distance, weights);
   for (std::int64_t i = 0; i < head.q.rows; ++i) softmax_kernels<T>().softmax(weights + i * head.keys, head.keys);
-  lookup_kernels<T>().mix(lookup, dropped_weights(in.dropout, head.place, weights, count, scratch.dropped), out);
+  const ConstMatrix<T> rows = ConstMatrix<T>::dense(weights, head.q.rows, head.keys);
+  lookup_kernels<T>().mix(lookup, dropped_weights<T>(in.dropout, head.place, rows, scratch.dropped).data, out);
 }
 
 // Heads of blocks that make a piece of work.
@@ -188,7 +220,7 @@ std::int64_t items_per_piece(const AttentionInputs<T>& in, const std::vector<std
   return std::max<std::int64_t>(1, kWork / std::max<std::int64_t>(work, 1));
 }
 
-// Gradients of one head, given the weights' gradient in `scratch.weights`.
+// Gradients of one head.
 template <class T>
 struct HeadGradients {
   ConstMatrix<T> dout;
@@ -197,39 +229,52 @@ struct HeadGradients {
   Matrix<T> dv;
 };
 
+// The part of a head's gradients that comes from a strip of its queries.
 template <class T>
-void backward_head(const AttentionInputs<T>& in, const Head<T>& head, const T* weights,
-                   const HeadGradients<T>& gradients, Scratch<T>& scratch) {
-  const std::int64_t queries = head.q.rows;
-  const std::int64_t count = queries * head.keys;
-  const T* dropped = dropped_weights(in.dropout, head.place, weights, count, scratch.dropped);
+void backward_strip(const AttentionInputs<T>& in, const Head<T>& head, const Strip& strip, const T* all_weights,
+                    const HeadGradients<T>& gradients, Scratch<T>& scratch) {
+  const std::int64_t place = strip.begin * head.keys;
+  const ConstMatrix<T> weights{all_weights + place, strip.rows(), strip.keys, head.keys, 1};
+  const ConstMatrix<T> q = head.q.block(strip.begin, 0, strip.rows(), head.q.columns);
+  const ConstMatrix<T> k = head.k.block(0, 0, strip.keys, head.k.columns);
+  const ConstMatrix<T> v = head.v.block(0, 0, strip.keys, head.v.columns);
+  const ConstMatrix<T> dout = gradients.dout.block(strip.begin, 0, strip.rows(), gradients.dout.columns);
+  const Matrix<T> dk = gradients.dk.block(0, 0, strip.keys, k.columns);
+  const ConstMatrix<T> dropped = dropped_weights<T>(in.dropout, head.place + place, weights, scratch.dropped);
   // dv [keys, d_v] += dropped^T [keys, queries] dout [queries, d_v]
-  gemm<T>(ConstMatrix<T>::dense(dropped, queries, head.keys).transposed(), gradients.dout, gradients.dv,
+  gemm<T>(dropped.transposed(), dout, gradients.dv.block(0, 0, strip.keys, v.columns),
           {.accumulate = true, .parallel = false});
-  scratch.weights.resize(at(count));
-  const Matrix<T> dscores = Matrix<T>::dense(scratch.weights.data(), queries, head.keys);
+  const Matrix<T> dscores{scratch.weights.data(), strip.rows(), strip.keys, head.keys, 1};
   // dweights [queries, keys] = dout [queries, d_v] v^T [d_v, keys]
-  gemm<T>(gradients.dout, head.v.transposed(), dscores, {.parallel = false});
-  if (in.dropout.rate > 0) {
-    vector_kernels<T>().dropout(in.dropout, head.place, dscores.data, dscores.data, count);
+  gemm<T>(dout, v.transposed(), dscores, {.parallel = false});
+  if (in.dropout.rate > 0) drop<T>(in.dropout, head.place + place, dscores, dscores);
+  for (std::int64_t i = 0; i < strip.rows(); ++i) {
+    softmax_kernels<T>().softmax_backward(weights.row(i), dscores.row(i), strip.keys);
   }
-  for (std::int64_t i = 0; i < queries; ++i) {
-    softmax_kernels<T>().softmax_backward(weights + i * head.keys, dscores.row(i), head.keys);
-  }
-  const T scale = product_scale<T>(in.similarity, head.q.columns);
+  const T scale = product_scale<T>(in.similarity, q.columns);
   const GemmOptions<T> options{.scale = scale, .accumulate = true, .parallel = false};
   // dq [queries, d_k] += scale dscores [queries, keys] k [keys, d_k]. Gaussian: the exact (k - q) needs no term for q,
   // because every row of dscores sums to zero.
-  gemm<T>(dscores, head.k, gradients.dq, options);
+  gemm<T>(dscores, k, gradients.dq.block(strip.begin, 0, strip.rows(), q.columns), options);
   // dk [keys, d_k] += scale dscores^T [keys, queries] q [queries, d_k]
-  gemm<T>(ConstMatrix<T>(dscores).transposed(), head.q, gradients.dk, options);
+  gemm<T>(ConstMatrix<T>(dscores).transposed(), q, dk, options);
   if (in.similarity.kind != Similarity::gaussian) return;
   // Gaussian: (q - k) in place of q.
-  for (std::int64_t j = 0; j < head.keys; ++j) {
+  for (std::int64_t j = 0; j < strip.keys; ++j) {
     T sum = 0;
-    for (std::int64_t i = 0; i < queries; ++i) sum += dscores(i, j);
-    vector_kernels<T>().add_scaled(-scale * sum, head.k.row(j), gradients.dk.row(j), head.k.columns);
+    for (std::int64_t i = 0; i < strip.rows(); ++i) sum += dscores(i, j);
+    vector_kernels<T>().add_scaled(-scale * sum, k.row(j), dk.row(j), k.columns);
   }
+}
+
+// The sums over queries go strip by strip, in an order that the head's number of queries fixes.
+template <class T>
+void backward_head(const AttentionInputs<T>& in, bool causal, const Head<T>& head, const T* weights,
+                   const HeadGradients<T>& gradients, Scratch<T>& scratch) {
+  const std::int64_t step = causal ? std::min(kQueries, head.q.rows) : head.q.rows;
+  scratch.weights.resize(at(step * head.keys));
+  for_each_strip(head, causal, step,
+                 [&](const Strip& strip) { backward_strip(in, head, strip, weights, gradients, scratch); });
 }
 
 // Whether every block's keys come after those of the blocks before, so that no two share one.
@@ -238,6 +283,20 @@ bool keys_apart(const AttentionMap& map) {
     if (map.blocks[i].key_begin < map.blocks[i - 1].key_end) return false;
   }
   return true;
+}
+
+template <class T>
+void fill_with_zeros(Matrix<T> x) {
+  for (std::int64_t i = 0; i < x.rows; ++i) std::fill_n(x.row(i), x.columns, T{0});
+}
+
+// Whether every query and every key stands in a block.
+bool covers(const AttentionMap& map, std::int64_t queries, std::int64_t keys) {
+  for (const AttentionBlock& block : map.blocks) {
+    queries -= block.query_end - block.query_begin;
+    keys -= block.key_end - block.key_begin;
+  }
+  return queries == 0 && keys == 0;
 }
 
 }  // namespace
@@ -276,7 +335,7 @@ void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix
 // add to dk and dv in their order.
 template <class T>
 void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& map, std::span<const T> weights,
-                        ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
+                        ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv, bool add) {
   check_inputs(inputs, map);
   base::check(map.key_rows.empty(), "attention_backward: a map with key_rows; there is no backward for it");
   const std::vector<std::int64_t> places = weight_places(map, inputs.heads);
@@ -288,20 +347,28 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
   base::check(same(inputs.q, dq) && same(inputs.k, dk) && same(inputs.v, dv) && dout.rows == dq.rows &&
                   dout.columns == dv.columns && dout.column_stride == 1,
               "attention_backward: gradients must have the shapes of q, k, v and out, and rows without gaps");
+  const bool apart = keys_apart(map);
+  const bool clear_heads = !add && apart && covers(map, dq.rows, dk.rows);
+  if (!add && !clear_heads) {
+    for (const Matrix<T>& whole : {dq, dk, dv}) fill_with_zeros(whole);
+  }
   const auto backward_item = [&](std::size_t b, std::int64_t h, Scratch<T>& scratch) {
     const Head<T> head = head_of(inputs, map, map.blocks[b], h, places[b]);
     const AttentionBlock& block = map.blocks[b];
     const std::int64_t d_k = head.q.columns;
     const std::int64_t d_v = head.v.columns;
-    backward_head(inputs, head, weights.data() + head.place,
-                  {dout.block(block.query_begin, head.v_column, head.q.rows, d_v),
-                   dq.block(block.query_begin, head.k_column, head.q.rows, d_k),
-                   dk.block(block.key_begin, head.k_column, head.keys, d_k),
-                   dv.block(block.key_begin, head.v_column, head.keys, d_v)},
-                  scratch);
+    const HeadGradients<T> gradients{dout.block(block.query_begin, head.v_column, head.q.rows, d_v),
+                                     dq.block(block.query_begin, head.k_column, head.q.rows, d_k),
+                                     dk.block(block.key_begin, head.k_column, head.keys, d_k),
+                                     dv.block(block.key_begin, head.v_column, head.keys, d_v)};
+    // Of one head they stay in the cache until they are added to.
+    if (clear_heads) {
+      for (const Matrix<T>& part : {gradients.dq, gradients.dk, gradients.dv}) fill_with_zeros(part);
+    }
+    backward_head(inputs, map.causal, head, weights.data() + head.place, gradients, scratch);
   };
   const std::int64_t blocks = static_cast<std::int64_t>(map.blocks.size());
-  if (keys_apart(map)) {
+  if (apart) {
     base::parallel_for(blocks * inputs.heads, items_per_piece(inputs, places),
                        [&](std::int64_t begin, std::int64_t end) {
                          Scratch<T> scratch;
@@ -322,7 +389,7 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
 template void attention(const AttentionInputs<float>&, const AttentionMap&, Matrix<float>, std::span<float>);
 template void attention(const AttentionInputs<double>&, const AttentionMap&, Matrix<double>, std::span<double>);
 template void attention_backward(const AttentionInputs<float>&, const AttentionMap&, std::span<const float>,
-                                 ConstMatrix<float>, Matrix<float>, Matrix<float>, Matrix<float>);
+                                 ConstMatrix<float>, Matrix<float>, Matrix<float>, Matrix<float>, bool);
 template void attention_backward(const AttentionInputs<double>&, const AttentionMap&, std::span<const double>,
-                                 ConstMatrix<double>, Matrix<double>, Matrix<double>, Matrix<double>);
+                                 ConstMatrix<double>, Matrix<double>, Matrix<double>, Matrix<double>, bool);
 }  // namespace zhuyi::kernels

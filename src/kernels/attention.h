@@ -62,10 +62,10 @@ struct AttentionInputs {
 template <class T>
 void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights);
 
-// The gradients of `attention`, added to dq, dk, dv. map.key_rows must be empty. No two blocks may share keys unless
-// the map has the blocks in order; sums over queries of a key are in a fixed order.
+// The gradients of `attention`, added to dq, dk, dv, or without `add` written over them. map.key_rows must be empty. No
+// two blocks may share keys unless the map has the blocks in order; sums over queries of a key are in a fixed order.
 template <class T>
 void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& map, std::span<const T> weights,
-                        ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv);
+                        ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv, bool add = true);
 
 }  // namespace zhuyi::kernels

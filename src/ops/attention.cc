@@ -5,6 +5,7 @@ namespace zhuyi::ops {
 
 using autograd::Operation;
 using autograd::Pass;
+using autograd::Tape;
 using autograd::Timing;
 using kernels::AttentionInputs;
 using kernels::AttentionMap;
@@ -19,9 +20,9 @@ AttentionInputs<T> inputs_of(const Var& q, const Var& k, const Var& v, const Att
   return {q.value().matrix<T>(), k.value().matrix<T>(), v.value().matrix<T>(), options.heads, options.similarity, mask};
 }
 
-// The gradient of a variable, or scratch when nobody wants it.
-Tensor gradient_or_scratch(const Var& x, autograd::Tape& tape) {
-  return x.tracked() ? tape.gradient(x) : Tensor::zeros(x.rows(), x.columns(), x.value().dtype());
+// The place of a variable's gradient, or scratch when nobody wants it.
+Tape::Place place_or_scratch(const Var& x, Tape& tape) {
+  return x.tracked() ? tape.place(x) : Tape::Place{Tensor(x.rows(), x.columns(), x.value().dtype()), false};
 }
 
 // Of the pairs of query and key that the map joins: the product of both, and the value's share of the result.
@@ -56,16 +57,20 @@ Var attention(const Var& q, const Var& k, const Var& v, std::shared_ptr<const At
     kernels::attention<T>(inputs_of<T>(q, k, v, options, mask), *map, out.matrix<T>(), weights.data<T>());
   });
   if (run.attention_records != nullptr) run.attention_records->push_back({options.heads, weights});
-  return run.output(out, differentiable, [=](const Tensor& dout, autograd::Tape& tape) {
+  return run.output(out, differentiable, [=](const Tensor& dout, Tape& tape) {
     // Gradients of q, k, v and the weights.
     const Timing backward_timing(tape.profile(), Operation::attention, Pass::backward, {.flops = 2 * work.flops});
-    const Tensor dq = gradient_or_scratch(q, tape);
-    const Tensor dk = gradient_or_scratch(k, tape);
-    const Tensor dv = gradient_or_scratch(v, tape);
+    const Tape::Place dq = place_or_scratch(q, tape);
+    const Tape::Place dk = place_or_scratch(k, tape);
+    const Tape::Place dv = place_or_scratch(v, tape);
+    const bool add = dq.add || dk.add || dv.add;
+    for (const Tape::Place& place : {dq, dk, dv}) {
+      if (add && !place.add) place.gradient.fill(0);
+    }
     visit(dtype, [&](auto zero) {
       using T = decltype(zero);
       kernels::attention_backward<T>(inputs_of<T>(q, k, v, options, mask), *map, weights.data<T>(), dout.matrix<T>(),
-                                     dq.matrix<T>(), dk.matrix<T>(), dv.matrix<T>());
+                                     dq.gradient.matrix<T>(), dk.gradient.matrix<T>(), dv.gradient.matrix<T>(), add);
     });
   });
 }

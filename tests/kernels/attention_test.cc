@@ -36,10 +36,10 @@ struct Case {
             dropout};
   }
   void forward() { attention<T>(inputs(), map, matrix(out, queries, heads * d_v), weights); }
-  void backward() {
+  void backward(bool add = true) {
     attention_backward<T>(inputs(), map, weights, matrix(std::as_const(dout), queries, heads * d_v),
                           matrix(dq, queries, heads * d_k), matrix(dk, keys, heads * d_k),
-                          matrix(dv, keys, heads * d_v));
+                          matrix(dv, keys, heads * d_v), add);
   }
   void reference_forward() { reference::attention<T>(inputs(), map, matrix(out, queries, heads * d_v), weights); }
   void reference_backward() {
@@ -148,7 +148,8 @@ TEST(Attention, EqualsReference) {
   const std::vector<Shape> shapes{{{1}, {1}, 1, 1, 1},
                                   {{1, 2, 7}, {3, 1, 65}, 2, 7, 5},
                                   {{17, 63}, {65, 2}, 3, 17, 8},
-                                  {{65, 70}, {63, 17}, 2, 16, 65}};
+                                  {{65, 70}, {63, 17}, 2, 16, 65},
+                                  {{200, 3}, {9, 130}, 1, 6, 7}};
   on_every_target([&](const std::string& target) {
     for (std::size_t s = 0; s < shapes.size(); ++s) {
       for (const Similarity kind : kSimilarities) {
@@ -288,6 +289,52 @@ TEST(Attention, OtherQueriesAndBlocksDoNotMatter) {
   });
 }
 
+// A causal query's row is that of the query with its past as all there is: the same bits, with and without weights
+// kept, whatever comes after it. Weights of keys in the future are 0.
+template <class T>
+void future_does_not_matter(Similarity kind, double rate, const std::string& where) {
+  Case<T> all = make_case<T>({{150, 64, 1}, {}, 2, 17, 9}, {kind, 3}, true, rate);
+  all.forward();
+  const std::int64_t width = all.heads * all.d_v;
+  std::int64_t place = 0;
+  for (const AttentionBlock& block : all.map.blocks) {
+    const std::int64_t length = block.query_end - block.query_begin;
+    for (std::int64_t head = 0; head < all.heads; ++head) {
+      for (std::int64_t i = 0; i < length; ++i) {
+        for (std::int64_t j = 0; j < length; ++j) {
+          const T weight = all.weights[at(place++)];
+          EXPECT_TRUE(j > i ? weight == 0 : weight > 0) << where << " weight " << i << ", " << j;
+        }
+      }
+    }
+  }
+  if (rate > 0) return;  // the mask depends on the weight's place
+  Case<T> past = all;
+  past.map.causal = false;
+  past.map.blocks.clear();
+  for (const AttentionBlock& block : all.map.blocks) {
+    for (std::int64_t i = 0; i < block.query_end - block.query_begin; ++i) {
+      past.map.blocks.push_back(
+          {block.query_begin + i, block.query_begin + i + 1, block.key_begin, block.key_begin + i + 1});
+    }
+  }
+  past.weights.clear();
+  past.forward();
+  expect_same_bits(in(all.out).subspan(0, at(215 * width)), in(past.out).subspan(0, at(215 * width)), where);
+}
+
+TEST(Attention, TheFutureDoesNotMatter) {
+  on_every_target([](const std::string& target) {
+    for (const Similarity kind : kSimilarities) {
+      for (const double rate : {0.0, 0.25}) {
+        const std::string where = target + " similarity " + std::to_string(static_cast<int>(kind));
+        future_does_not_matter<float>(kind, rate, where + " f32");
+        future_does_not_matter<double>(kind, rate, where + " f64");
+      }
+    }
+  });
+}
+
 TEST(Attention, ThreadsDoNotMatter) {
   const int before = base::threads();
   std::vector<Case<float>> cases;
@@ -318,6 +365,30 @@ TEST(Attention, SharedKeys) {
   expect_close(c.out, r.out, 1e-12, "out");
   expect_close(c.dk, r.dk, 1e-12, "dk");
   expect_close(c.dv, r.dv, 1e-12, "dv");
+}
+
+// Gradients written over what was never a number are those added to zeros: with blocks of their own keys, with shared
+// keys, and with a key that no query sees.
+TEST(Attention, GradientsNeedNoZeros) {
+  for (const int kind : {0, 1, 2}) {
+    for (const bool causal : {false, true}) {
+      Case<double> c = make_case<double>({{3, 70, 2}, {7, 1, 5}, 2, 5, 3}, {}, causal, 0.25);
+      if (kind == 1 && !causal) c.map.blocks[1] = {3, 73, 0, 7};
+      if (kind == 2 && !causal) c.map.blocks[2].key_end -= 1;
+      c.weights.assign(at(attention_weight_count(c.map, c.heads)), 0.0);
+      c.forward();
+      Case<double> added = c;
+      for (const auto part : {&Case<double>::dq, &Case<double>::dk, &Case<double>::dv}) {
+        (c.*part).assign((c.*part).size(), std::numeric_limits<double>::quiet_NaN());
+        (added.*part).assign((added.*part).size(), 0.0);
+      }
+      c.backward(false);
+      added.backward(true);
+      for (const auto part : {&Case<double>::dq, &Case<double>::dk, &Case<double>::dv}) {
+        expect_same_bits(in(c.*part), in(added.*part), "kind " + std::to_string(kind));
+      }
+    }
+  }
 }
 
 TEST(Attention, WrongMapsAreRefused) {
