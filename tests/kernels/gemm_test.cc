@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "kernels/gemm_cases.h"
+#include "kernels/peak.h"
 
 namespace zhuyi::kernels {
 namespace {
@@ -171,6 +172,18 @@ TEST(Targets, PeakIsPlausible) {
   const double peak = peak_gflops(1);
   EXPECT_GT(peak, 0.02);
   EXPECT_LT(peak, 512);
+  EXPECT_THROW(peak_gflops(0), base::Error);
+  EXPECT_THROW(peak_gflops(1, Precision::int8), base::Error);
+}
+
+TEST(Targets, PeakOfBf16IsPlausible) {
+  if (!has_bf16()) {
+    EXPECT_THROW(peak_gflops(1, Precision::bf16), base::Error);
+    GTEST_SKIP() << "skipped: no AVX512-BF16";
+  }
+  const double peak = peak_gflops(1, Precision::bf16);
+  EXPECT_GT(peak, 0.02);
+  EXPECT_LT(peak, 16384);  // AMX at 8 GHz
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST_F(ProfiledOperations, LinearMultipliesOnceForwardAndTwiceBackward) {
   parameters.lay_out(tensor::DType::f32, 1);
   Gradients gradients(parameters);
   Tape tape(gradients, &profile_);
-  Run run(tape);
+  autograd::Run run(tape);
   profile_.begin_step();
   backward(linear(tape.variable(Tensor::full(3, 5, 1)), weight, bias, run), tape);
   profile_.end_step();
@@ -55,7 +55,7 @@ TEST_F(ProfiledOperations, NothingFlowsBackToAConstant) {
   parameters.lay_out(tensor::DType::f32, 1);
   Gradients gradients(parameters);
   Tape tape(gradients, &profile_);
-  Run run(tape);
+  autograd::Run run(tape);
   profile_.begin_step();
   backward(linear(Var(Tensor::full(3, 5, 1)), weight, nullptr, run), tape);
   profile_.end_step();
@@ -78,7 +78,7 @@ TEST_F(ProfiledOperations, AttentionCountsThePairsThatSeeEachOther) {
     map->causal = causal;
     profile_ = Profile();
     Tape tape(gradients, &profile_);
-    Run run(tape);
+    autograd::Run run(tape);
     AttentionOptions options;
     options.heads = 2;
     const Tensor keys = Tensor::full(5, 8, 1);
@@ -101,7 +101,7 @@ TEST_F(ProfiledOperations, ProjectionLossCountsItsGradientsAsBackward) {
   parameters.lay_out(tensor::DType::f32, 1);
   Gradients gradients(parameters);
   Tape tape(gradients, &profile_);
-  Run run(tape);
+  autograd::Run run(tape);
   const std::vector<std::int32_t> targets(900, 3);
   profile_.begin_step();
   tape.backward(projection_loss(tape.variable(Tensor::full(900, 4, 1)), weight, nullptr, targets, {}, run).total);
@@ -118,7 +118,7 @@ TEST_F(ProfiledOperations, OthersAreCountedWithoutWork) {
   parameters.lay_out(tensor::DType::f32, 1);
   Gradients gradients(parameters);
   Tape tape(gradients, &profile_);
-  Run run(tape, 1);
+  autograd::Run run(tape, 1);
   const std::vector<std::int32_t> ids = {0, 3, 3};
   profile_.begin_step();
   Var x = embedding(table, ids, 1, run);
