@@ -118,13 +118,11 @@ struct Strip {
   std::int64_t rows() const { return end - begin; }
 };
 
-// Calls body(strip) for `step` queries after the other.
-template <class T, class Body>
-void for_each_strip(const Head<T>& head, bool causal, std::int64_t step, const Body& body) {
-  for (std::int64_t begin = 0; begin < head.q.rows; begin += step) {
-    const std::int64_t end = std::min(begin + step, head.q.rows);
-    body(Strip{begin, end, causal ? end : head.keys});
-  }
+// At most `step` queries from `begin` on.
+template <class T>
+Strip strip_of(const Head<T>& head, bool causal, std::int64_t begin, std::int64_t step) {
+  const std::int64_t end = std::min(begin + step, head.q.rows);
+  return {begin, end, causal ? end : head.keys};
 }
 
 // weights [queries, keys] = the normalised similarities of a strip's queries; those of keys that a query does not see,
@@ -187,14 +185,15 @@ void forward_direct(const AttentionInputs<T>& in, bool causal, const Head<T>& he
                     Scratch<T>& scratch) {
   const std::int64_t step = kept && !causal ? head.q.rows : std::min(kQueries, head.q.rows);
   if (!kept) scratch.weights.resize(at(step * head.keys));
-  for_each_strip(head, causal, step, [&](const Strip& strip) {
+  for (std::int64_t begin = 0; begin < head.q.rows; begin += step) {
+    const Strip strip = strip_of(head, causal, begin, step);
     const std::int64_t place = strip.begin * head.keys;
     const Matrix<T> weights{kept ? kept + place : scratch.weights.data(), strip.rows(), strip.keys, head.keys, 1};
     compute_weights(in, causal, head, strip, weights, kept ? head.keys : strip.keys);
     gemm<T>(dropped_weights<T>(in.dropout, head.place + place, weights, scratch.dropped),
             head.v.block(0, 0, strip.keys, head.v.columns), out.block(strip.begin, 0, strip.rows(), out.columns),
             {.parallel = false});
-  });
+  }
 }
 
 template <class T>
@@ -220,19 +219,21 @@ std::int64_t items_per_piece(const AttentionInputs<T>& in, const std::vector<std
   return std::max<std::int64_t>(1, kWork / std::max<std::int64_t>(work, 1));
 }
 
-// Gradients of one head.
+// Gradients of one head: dq, dk and dv are added to, or written over.
 template <class T>
 struct HeadGradients {
   ConstMatrix<T> dout;
   Matrix<T> dq;
   Matrix<T> dk;
   Matrix<T> dv;
+  bool add;
 };
 
 // The part of a head's gradients that comes from a strip of its queries.
 template <class T>
 void backward_strip(const AttentionInputs<T>& in, const Head<T>& head, const Strip& strip, const T* all_weights,
                     const HeadGradients<T>& gradients, Scratch<T>& scratch) {
+  const bool add_to_keys = gradients.add || strip.end < head.q.rows;  // the last strip is the first to come
   const std::int64_t place = strip.begin * head.keys;
   const ConstMatrix<T> weights{all_weights + place, strip.rows(), strip.keys, head.keys, 1};
   const ConstMatrix<T> q = head.q.block(strip.begin, 0, strip.rows(), head.q.columns);
@@ -243,7 +244,7 @@ void backward_strip(const AttentionInputs<T>& in, const Head<T>& head, const Str
   const ConstMatrix<T> dropped = dropped_weights<T>(in.dropout, head.place + place, weights, scratch.dropped);
   // dv [keys, d_v] += dropped^T [keys, queries] dout [queries, d_v]
   gemm<T>(dropped.transposed(), dout, gradients.dv.block(0, 0, strip.keys, v.columns),
-          {.accumulate = true, .parallel = false});
+          {.accumulate = add_to_keys, .parallel = false});
   const Matrix<T> dscores{scratch.weights.data(), strip.rows(), strip.keys, head.keys, 1};
   // dweights [queries, keys] = dout [queries, d_v] v^T [d_v, keys]
   gemm<T>(dout, v.transposed(), dscores, {.parallel = false});
@@ -252,10 +253,11 @@ void backward_strip(const AttentionInputs<T>& in, const Head<T>& head, const Str
     softmax_kernels<T>().softmax_backward(weights.row(i), dscores.row(i), strip.keys);
   }
   const T scale = product_scale<T>(in.similarity, q.columns);
-  const GemmOptions<T> options{.scale = scale, .accumulate = true, .parallel = false};
+  GemmOptions<T> options{.scale = scale, .accumulate = gradients.add, .parallel = false};
   // dq [queries, d_k] += scale dscores [queries, keys] k [keys, d_k]. Gaussian: the exact (k - q) needs no term for q,
   // because every row of dscores sums to zero.
   gemm<T>(dscores, k, gradients.dq.block(strip.begin, 0, strip.rows(), q.columns), options);
+  options.accumulate = add_to_keys;
   // dk [keys, d_k] += scale dscores^T [keys, queries] q [queries, d_k]
   gemm<T>(ConstMatrix<T>(dscores).transposed(), q, dk, options);
   if (in.similarity.kind != Similarity::gaussian) return;
@@ -267,14 +269,17 @@ void backward_strip(const AttentionInputs<T>& in, const Head<T>& head, const Str
   }
 }
 
-// The sums over queries go strip by strip, in an order that the head's number of queries fixes.
+// The sums over queries go strip by strip, in an order that the head's number of queries fixes: from the last, which
+// sees all keys, to the first.
 template <class T>
 void backward_head(const AttentionInputs<T>& in, bool causal, const Head<T>& head, const T* weights,
                    const HeadGradients<T>& gradients, Scratch<T>& scratch) {
+  if (head.q.rows == 0) return;
   const std::int64_t step = causal ? std::min(kQueries, head.q.rows) : head.q.rows;
   scratch.weights.resize(at(step * head.keys));
-  for_each_strip(head, causal, step,
-                 [&](const Strip& strip) { backward_strip(in, head, strip, weights, gradients, scratch); });
+  for (std::int64_t begin = (head.q.rows - 1) / step * step; begin >= 0; begin -= step) {
+    backward_strip(in, head, strip_of(head, causal, begin, step), weights, gradients, scratch);
+  }
 }
 
 // Whether every block's keys come after those of the blocks before, so that no two share one.
@@ -290,9 +295,10 @@ void fill_with_zeros(Matrix<T> x) {
   for (std::int64_t i = 0; i < x.rows; ++i) std::fill_n(x.row(i), x.columns, T{0});
 }
 
-// Whether every query and every key stands in a block.
+// Whether every query and every key stands in a block, and every block has a query.
 bool covers(const AttentionMap& map, std::int64_t queries, std::int64_t keys) {
   for (const AttentionBlock& block : map.blocks) {
+    if (block.query_begin == block.query_end) return false;
     queries -= block.query_end - block.query_begin;
     keys -= block.key_end - block.key_begin;
   }
@@ -348,8 +354,8 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
                   dout.columns == dv.columns && dout.column_stride == 1,
               "attention_backward: gradients must have the shapes of q, k, v and out, and rows without gaps");
   const bool apart = keys_apart(map);
-  const bool clear_heads = !add && apart && covers(map, dq.rows, dk.rows);
-  if (!add && !clear_heads) {
+  const bool write_over = !add && apart && covers(map, dq.rows, dk.rows);
+  if (!add && !write_over) {
     for (const Matrix<T>& whole : {dq, dk, dv}) fill_with_zeros(whole);
   }
   const auto backward_item = [&](std::size_t b, std::int64_t h, Scratch<T>& scratch) {
@@ -360,11 +366,7 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
     const HeadGradients<T> gradients{dout.block(block.query_begin, head.v_column, head.q.rows, d_v),
                                      dq.block(block.query_begin, head.k_column, head.q.rows, d_k),
                                      dk.block(block.key_begin, head.k_column, head.keys, d_k),
-                                     dv.block(block.key_begin, head.v_column, head.keys, d_v)};
-    // Of one head they stay in the cache until they are added to.
-    if (clear_heads) {
-      for (const Matrix<T>& part : {gradients.dq, gradients.dk, gradients.dv}) fill_with_zeros(part);
-    }
+                                     dv.block(block.key_begin, head.v_column, head.keys, d_v), !write_over};
     backward_head(inputs, map.causal, head, weights.data() + head.place, gradients, scratch);
   };
   const std::int64_t blocks = static_cast<std::int64_t>(map.blocks.size());
