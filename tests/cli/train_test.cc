@@ -387,7 +387,7 @@ TEST(Program, EveryCommandExplainsItself) {
   }
   const std::string train = run_zhuyi({"train", "--help"}).out;
   EXPECT_THAT(train, ::testing::ContainsRegex("--batch-tokens[^\n]*=1024"));
-  EXPECT_THAT(train, ::testing::ContainsRegex("--learning-rate[^\n]*=0.001"));
+  EXPECT_THAT(train, ::testing::ContainsRegex("--learning-rate[^\n]*=0.002"));
   EXPECT_THAT(train, ::testing::ContainsRegex("--seed[^\n]*=1"));
   EXPECT_THAT(run_zhuyi({"tokenizer", "--help"}).out, ::testing::ContainsRegex("--size[^\n]*\\[8000\\]"));
   EXPECT_THAT(run_zhuyi({"corpus", "--help"}).out, ::testing::ContainsRegex("--max-length[^\n]*=400"));
