@@ -46,7 +46,7 @@ struct TranslateFlags {
   std::int64_t alignment_layer = 0;  // 0: the last
   std::int64_t alignment_head = 0;   // 0: the mean
   // Work.
-  std::int64_t batch = 32;
+  std::int64_t batch = 16;
   std::int64_t batch_tokens = 4096;
   int threads = 1;
   bool line = false;

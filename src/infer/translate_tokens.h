@@ -13,7 +13,7 @@ namespace zhuyi::infer {
 
 // How sentences are put together. None of it changes any answer.
 struct BatchLimits {
-  std::int64_t sentences = 32;
+  std::int64_t sentences = 16;
   std::int64_t source_tokens = 4096;
   // Asked now and then, by several threads; when it gives true, the call ends with Error{interrupted}.
   std::function<bool()> interrupted = {};
