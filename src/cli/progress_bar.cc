@@ -6,18 +6,13 @@
 #include <algorithm>
 #include <iostream>
 
+#include "cli/time_text.h"
 #include "text/utf8.h"
 
 namespace zhuyi::cli {
 namespace {
 
 constexpr std::int64_t kWidth = 24;  // characters of the bar
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
-  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
 
 }  // namespace
 
@@ -34,7 +29,7 @@ void ProgressBar::show(std::int64_t bytes, std::int64_t lines, std::int64_t word
   const auto filled = static_cast<std::int64_t>(share * kWidth);
   std::string bar;
   for (std::int64_t i = 0; i < kWidth; ++i) bar += i < filled ? "#" : "-";
-  const std::string left = share > 0 ? duration(seconds * (1 - share) / share) : "?";
+  const std::string left = share > 0 ? time_text(seconds * (1 - share) / share + 0.5) : "?";
   std::cerr << fmt::format("\r[{}] {:3.0f} %  {} lines  {:.0f} words/s  {} left\x1B[K", bar, 100 * share, lines,
                            static_cast<double>(words) / std::max(seconds, 1e-3), left)
             << std::flush;

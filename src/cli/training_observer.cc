@@ -6,18 +6,13 @@
 #include <string>
 
 #include "cli/interrupt.h"
+#include "cli/time_text.h"
 
 namespace zhuyi::cli {
 namespace {
 
 constexpr std::chrono::seconds kLineEvery{20};
 constexpr std::chrono::milliseconds kBarEvery{200};
-
-std::string time_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds);
-  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
-                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
 
 std::string text_of(const train::StepReport& r) {
   return fmt::format("step {} epoch {} loss {:.3f} nll {:.3f} {:.0f} tokens/s rate {:.2e} left {}", r.step, r.epoch,
