@@ -68,6 +68,11 @@ bool has_term(std::string_view text, std::string_view term) {
   return false;
 }
 
+// Whether the glossary asks something of `text` with this entry.
+bool applies(const GlossaryEntry& entry, std::string_view text) {
+  return !entry.source.empty() && has_term(text, entry.source);
+}
+
 // A part to be translated, with its tokens and its seed, and what the glossary asks of it.
 Part part_of(const formats::Model& model, LinePart line, const TranslateOptions& options) {
   Part part{.line = std::move(line), .tokens = {}, .own = {}, .found = {}};
@@ -75,16 +80,16 @@ Part part_of(const formats::Model& model, LinePart line, const TranslateOptions&
   part.tokens.push_back(model.source.eos());
   for (const std::int32_t token : part.tokens) part.own.seed = base::combine(part.own.seed, token);
   for (const GlossaryEntry& entry : options.glossary) {
-    if (!entry.source.empty() && has_term(part.line.text, entry.source)) {
-      part.own.phrases.push_back(ways_of(model, entry.targets));
-    }
+    if (applies(entry, part.line.text)) part.own.phrases.push_back(ways_of(model, entry.targets));
   }
   return part;
 }
 
-bool in_glossary(const std::string& text, const TranslateOptions& options) {
-  return std::any_of(options.glossary.begin(), options.glossary.end(),
-                     [&](const GlossaryEntry& entry) { return !entry.source.empty() && has_term(text, entry.source); });
+// Whether a sentence stands in the translation as it is.
+bool is_kept(const std::string& sentence, const TranslateOptions& options) {
+  return options.protect && untranslatable(sentence) &&
+         std::none_of(options.glossary.begin(), options.glossary.end(),
+                      [&](const GlossaryEntry& entry) { return applies(entry, sentence); });
 }
 
 // Adds the parts of a sentence, which is cut when it is too long.
@@ -212,18 +217,16 @@ Line read_line(const formats::Model& model, const std::string& text, const Trans
   Line line;
   if (text::blank(text)) return line;
   line.text = text::replace_invalid_utf8(text);
-  const bool whole = !options.split || !own.prefix.empty() || !own.phrases.empty();
+  const bool asked = !own.prefix.empty() || !own.phrases.empty();
   std::vector<LinePart> sentences;
-  if (whole) {
+  if (asked || !options.split) {
     sentences.push_back({.text = line.text});
   } else {
     sentences = split_line(line.text, options.splitter);
   }
-  const bool asked = !own.prefix.empty() || !own.phrases.empty();
   bool after_verbatim = false;
   for (LinePart& sentence : sentences) {
-    const bool verbatim =
-        options.protect && !asked && untranslatable(sentence.text) && !in_glossary(sentence.text, options);
+    const bool verbatim = !asked && is_kept(sentence.text, options);
     sentence.spaced = (verbatim || after_verbatim) && !sentence.inside_word;
     after_verbatim = verbatim;
     if (verbatim) {
