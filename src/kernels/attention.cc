@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.h"
@@ -19,8 +20,8 @@ constexpr std::int64_t kWork = 65536;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-template <class T>
-void check_inputs(const AttentionInputs<T>& in, const AttentionMap& map) {
+template <class T, class K>
+void check_inputs(const AttentionInputs<T, K>& in, const AttentionMap& map) {
   base::check(in.heads >= 1 && in.q.columns % in.heads == 0 && in.v.columns % in.heads == 0,
               "attention: {} heads do not divide queries of {} columns and values of {}", in.heads, in.q.columns,
               in.v.columns);
@@ -34,8 +35,8 @@ void check_inputs(const AttentionInputs<T>& in, const AttentionMap& map) {
               in.dropout.rate);
   base::check(in.similarity.kind != Similarity::gaussian || in.similarity.bandwidth > 0,
               "attention: bandwidth {}; it must be positive", in.similarity.bandwidth);
-  base::check(!map.causal || map.key_rows.empty(),
-              "attention: a causal map with key_rows; leave the later keys out of the blocks instead");
+  base::check(!map.causal || !map.looked_up(),
+              "attention: a causal map with key_rows or few_queries; leave the later keys out of the blocks instead");
   const std::int64_t keys = map.key_rows.empty() ? in.k.rows : static_cast<std::int64_t>(map.key_rows.size());
   for (const AttentionBlock& block : map.blocks) {
     base::check(0 <= block.query_begin && block.query_begin <= block.query_end && block.query_end <= in.q.rows,
@@ -53,11 +54,11 @@ void check_inputs(const AttentionInputs<T>& in, const AttentionMap& map) {
 }
 
 // One block and head: what it reads, and where its weights stand among all.
-template <class T>
+template <class T, class K = T>
 struct Head {
   ConstMatrix<T> q;  // [queries, d_k]
-  ConstMatrix<T> k;  // [keys, d_k]; with key_rows all rows of k
-  ConstMatrix<T> v;  // [keys, d_v]; likewise
+  ConstMatrix<K> k;  // [keys, d_k]; with key_rows all rows of k
+  ConstMatrix<K> v;  // [keys, d_v]; likewise
   std::int64_t keys;
   std::int64_t place;  // of the first weight
   std::int64_t k_column;
@@ -65,9 +66,9 @@ struct Head {
   const AttentionBlock* block;
 };
 
-template <class T>
-Head<T> head_of(const AttentionInputs<T>& in, const AttentionMap& map, const AttentionBlock& block, std::int64_t head,
-                std::int64_t block_place) {
+template <class T, class K>
+Head<T, K> head_of(const AttentionInputs<T, K>& in, const AttentionMap& map, const AttentionBlock& block,
+                   std::int64_t head, std::int64_t block_place) {
   const std::int64_t d_k = in.q.columns / in.heads;
   const std::int64_t d_v = in.v.columns / in.heads;
   const std::int64_t queries = block.query_end - block.query_begin;
@@ -196,24 +197,26 @@ void forward_direct(const AttentionInputs<T>& in, bool causal, const Head<T>& he
   }
 }
 
-template <class T>
-void forward_lookup(const AttentionInputs<T>& in, const AttentionMap& map, const Head<T>& head, Matrix<T> out, T* kept,
-                    Scratch<T>& scratch) {
+template <class T, class K>
+void forward_lookup(const AttentionInputs<T, K>& in, const AttentionMap& map, const Head<T, K>& head, Matrix<T> out,
+                    T* kept, Scratch<T>& scratch) {
   const std::int64_t count = head.q.rows * head.keys;
   if (!kept) scratch.weights.resize(at(count));
   T* weights = kept ? kept : scratch.weights.data();
   const bool distance = in.similarity.kind == Similarity::gaussian;
   const T scale = product_scale<T>(in.similarity, head.q.columns);
-  const Lookup<T> lookup{head.q, head.k, head.v, map.key_rows.data() + head.block->key_begin, head.keys};
-  lookup_kernels<T>().scores(lookup, distance ? -scale / 2 : scale, distance, weights);
+  const std::int32_t* rows = map.key_rows.empty() ? nullptr : map.key_rows.data() + head.block->key_begin;
+  const Lookup<T, K> lookup{head.q, head.k, head.v, rows, head.keys};
+  const LookupKernels<T, K>& kernels = lookup_kernels<T, K>();
+  kernels.scores(lookup, distance ? -scale / 2 : scale, distance, weights);
   for (std::int64_t i = 0; i < head.q.rows; ++i) softmax_kernels<T>().softmax(weights + i * head.keys, head.keys);
-  const ConstMatrix<T> rows = ConstMatrix<T>::dense(weights, head.q.rows, head.keys);
-  lookup_kernels<T>().mix(lookup, dropped_weights<T>(in.dropout, head.place, rows, scratch.dropped).data, out);
+  const ConstMatrix<T> all = ConstMatrix<T>::dense(weights, head.q.rows, head.keys);
+  kernels.mix(lookup, dropped_weights<T>(in.dropout, head.place, all, scratch.dropped).data, out);
 }
 
 // Heads of blocks that make a piece of work.
-template <class T>
-std::int64_t items_per_piece(const AttentionInputs<T>& in, const std::vector<std::int64_t>& places) {
+template <class T, class K>
+std::int64_t items_per_piece(const AttentionInputs<T, K>& in, const std::vector<std::int64_t>& places) {
   const std::int64_t items = static_cast<std::int64_t>(places.size() - 1) * in.heads;
   const std::int64_t work = places.back() * (in.q.columns + in.v.columns) / in.heads / std::max<std::int64_t>(items, 1);
   return std::max<std::int64_t>(1, kWork / std::max<std::int64_t>(work, 1));
@@ -311,9 +314,11 @@ std::int64_t attention_weight_count(const AttentionMap& map, std::int64_t heads)
   return weight_places(map, heads).back();
 }
 
-template <class T>
-void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights) {
+template <class T, class K>
+void attention(const AttentionInputs<T, K>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights) {
+  constexpr bool kOneType = std::is_same_v<T, K>;
   check_inputs(inputs, map);
+  base::check(kOneType || map.looked_up(), "attention: keys in bf16 under a map that does not look them up");
   base::check(out.rows == inputs.q.rows && out.columns == inputs.v.columns && out.column_stride == 1,
               "attention: out is [{}, {}]; expected [{}, {}] without gaps in its rows", out.rows, out.columns,
               inputs.q.rows, inputs.v.columns);
@@ -325,14 +330,16 @@ void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix
     Scratch<T> scratch;
     for (std::int64_t item = begin; item < end; ++item) {
       const std::size_t b = at(item / inputs.heads);
-      const Head<T> head = head_of(inputs, map, map.blocks[b], item % inputs.heads, places[b]);
+      const Head<T, K> head = head_of(inputs, map, map.blocks[b], item % inputs.heads, places[b]);
       const Matrix<T> target = out.block(head.block->query_begin, head.v_column, head.q.rows, head.v.columns);
       T* kept = weights.empty() ? nullptr : weights.data() + head.place;
-      if (map.key_rows.empty()) {
-        forward_direct(inputs, map.causal, head, target, kept, scratch);
-      } else {
-        forward_lookup(inputs, map, head, target, kept, scratch);
+      if constexpr (kOneType) {
+        if (!map.looked_up()) {
+          forward_direct(inputs, map.causal, head, target, kept, scratch);
+          continue;
+        }
       }
+      forward_lookup(inputs, map, head, target, kept, scratch);
     }
   });
 }
@@ -343,7 +350,7 @@ template <class T>
 void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& map, std::span<const T> weights,
                         ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv, bool add) {
   check_inputs(inputs, map);
-  base::check(map.key_rows.empty(), "attention_backward: a map with key_rows; there is no backward for it");
+  base::check(!map.looked_up(), "attention_backward: a map with key_rows or few_queries; there is no backward for it");
   const std::vector<std::int64_t> places = weight_places(map, inputs.heads);
   base::check(weights.size() == at(places.back()), "attention_backward: {} weights; forward gave {}", weights.size(),
               places.back());
@@ -389,6 +396,7 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
 }
 
 template void attention(const AttentionInputs<float>&, const AttentionMap&, Matrix<float>, std::span<float>);
+template void attention(const AttentionInputs<float, Bf16>&, const AttentionMap&, Matrix<float>, std::span<float>);
 template void attention(const AttentionInputs<double>&, const AttentionMap&, Matrix<double>, std::span<double>);
 template void attention_backward(const AttentionInputs<float>&, const AttentionMap&, std::span<const float>,
                                  ConstMatrix<float>, Matrix<float>, Matrix<float>, Matrix<float>, bool);

@@ -38,6 +38,11 @@ struct AttentionMap {
   bool causal = false;
   // Where key i lies: row key_rows[i] of k and v. Empty: key i is row i. Lets a cache reorder hypotheses by index.
   std::vector<std::int32_t> key_rows;
+  // Blocks have few queries, a beam's hypotheses, say: keys and values are read as they lie, since bringing them into
+  // the order of a product would cost more than the product. With key_rows it is so anyway.
+  bool few_queries = false;
+
+  bool looked_up() const { return few_queries || !key_rows.empty(); }
 };
 
 // The weights of all blocks and heads, kept for backward: for block b and head h, a [queries, keys] matrix, row-major,
@@ -47,20 +52,21 @@ std::int64_t attention_weight_count(const AttentionMap& map, std::int64_t heads)
 
 // out[i, head h's columns] = sum_j weight_ij v[j, head h's columns], weight = dropout(softmax over keys of similarity).
 // q [queries, heads * d_k], k [keys, heads * d_k], v [keys, heads * d_v], out [queries, heads * d_v].
-// weights: attention_weight_count numbers, or empty when they are not wanted. Forward with key_rows may not keep
-// weights for backward. T is float or double.
-template <class T>
+// weights: attention_weight_count numbers, or empty when they are not wanted. There is no backward for maps that
+// look keys up. T is float or double; K, the type of the keys and values in memory, is T, or Bf16 beside float
+// (where the map looks keys up).
+template <class T, class K = T>
 struct AttentionInputs {
   ConstMatrix<T> q;
-  ConstMatrix<T> k;
-  ConstMatrix<T> v;
+  ConstMatrix<K> k;
+  ConstMatrix<K> v;
   std::int64_t heads = 1;
   SimilarityOptions similarity;
   Dropout dropout;  // of the weights; element number = its offset among the weights
 };
 
-template <class T>
-void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights);
+template <class T, class K = T>
+void attention(const AttentionInputs<T, K>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights);
 
 // The gradients of `attention`, added to dq, dk, dv, or without `add` written over them. map.key_rows must be empty. No
 // two blocks may share keys unless the map has the blocks in order; sums over queries of a key are in a fixed order.

@@ -78,13 +78,31 @@ void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, st
   HWY_DYNAMIC_DISPATCH(quantize_all)(x, flip, to, to_stride, scales);
 }
 
+namespace {
+
+// The upper half of the bits, rounded. A number that is not finite keeps its own; a NaN has the first of its fraction
+// set, so that it stays one.
+std::uint16_t nearest_bf16(float number) {
+  const auto bits = std::bit_cast<std::uint32_t>(number);
+  const std::uint32_t quiet = std::isnan(number) ? 0x40 : 0;
+  const std::uint32_t rounding = std::isfinite(number) ? 0x7FFF + ((bits >> 16) & 1) : 0;
+  return static_cast<std::uint16_t>(((bits + rounding) >> 16) | quiet);
+}
+
+float number_of(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+}  // namespace
+
 void round_to_bf16(std::span<float> numbers) {
-  for (float& number : numbers) {
-    if (!std::isfinite(number)) continue;
-    auto bits = std::bit_cast<std::uint32_t>(number);
-    bits += 0x7FFF + ((bits >> 16) & 1);
-    number = std::bit_cast<float>(bits & 0xFFFF0000);
-  }
+  for (float& number : numbers) number = number_of(nearest_bf16(number));
+}
+
+void to_bf16(std::span<const float> numbers, std::span<Bf16> to) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) to[i].bits = nearest_bf16(numbers[i]);
+}
+
+void from_bf16(std::span<const Bf16> numbers, std::span<float> to) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) to[i] = number_of(numbers[i].bits);
 }
 
 }  // namespace zhuyi::kernels

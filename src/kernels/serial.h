@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/quantize.h"
 #include "kernels/rows.h"
 #include "kernels/vector.h"
 
@@ -89,22 +90,25 @@ struct TableKernels {
   void (*copy_scaled)(T factor, const T* x, T* out, std::int64_t n);
 };
 
-// One block and head of a lookup in rows that stand anywhere: key j is row rows[j] of k and v.
-template <class T>
+// One block and head of a lookup in rows that stand anywhere: key j is row rows[j] of k and v, or without `rows` row j.
+// K is the type of the keys and values in memory.
+template <class T, class K>
 struct Lookup {
   ConstMatrix<T> q;  // [queries, d_k]
-  ConstMatrix<T> k;  // [*, d_k]
-  ConstMatrix<T> v;  // [*, d_v]
+  ConstMatrix<K> k;  // [*, d_k]
+  ConstMatrix<K> v;  // [*, d_v]
   const std::int32_t* rows;
   std::int64_t keys;
+
+  std::int64_t row(std::int64_t j) const { return rows == nullptr ? j : rows[j]; }
 };
 
-template <class T>
+template <class T, class K>
 struct LookupKernels {
   // weights [queries, keys] = factor * (distance ? |q - k|^2 : q.k).
-  void (*scores)(const Lookup<T>& lookup, T factor, bool distance, T* weights);
+  void (*scores)(const Lookup<T, K>& lookup, T factor, bool distance, T* weights);
   // out [queries, d_v] = weights v.
-  void (*mix)(const Lookup<T>& lookup, const T* weights, Matrix<T> out);
+  void (*mix)(const Lookup<T, K>& lookup, const T* weights, Matrix<T> out);
 };
 
 // The tables for the instruction set in use.
@@ -118,8 +122,8 @@ template <class T>
 const NormKernels<T>& norm_kernels();
 template <class T>
 const TableKernels<T>& table_kernels();
-template <class T>
-const LookupKernels<T>& lookup_kernels();
+template <class T, class K>
+const LookupKernels<T, K>& lookup_kernels();
 
 // Rows that make a piece of work worth a thread's while, given their length.
 inline std::int64_t rows_per_piece(std::int64_t columns) {

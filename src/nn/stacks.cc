@@ -41,6 +41,7 @@ MapPtr map_of_histories(const std::vector<std::vector<std::int32_t>>& histories)
 // Each hypothesis sees its sentence's rows of the memory; hypotheses of one sentence share a block.
 MapPtr map_to_sources(std::span<const Continuation> hypotheses, std::span<const DecoderState::Source> sources) {
   auto map = std::make_shared<AttentionMap>();
+  map->few_queries = true;
   const auto count = static_cast<std::int64_t>(hypotheses.size());
   for (std::int64_t begin = 0; begin < count;) {
     const std::int64_t sentence = hypotheses[static_cast<std::size_t>(begin)].sentence;

@@ -7,10 +7,13 @@
 
 #include <cmath>
 #include <numeric>
+#include <type_traits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "kernels/numbers.h"
+#include "kernels/quantize.h"
 #include "kernels/reference.h"
 
 namespace zhuyi::kernels {
@@ -217,6 +220,26 @@ TEST(Attention, WaistToWeight) {
   });
 }
 
+// Keys and values kept in bf16 give what the rounded numbers give in f32.
+void bf16_equals_rounded(Case<float> c, const std::string& where) {
+  std::vector<Bf16> k(c.k.size());
+  std::vector<Bf16> v(c.v.size());
+  to_bf16(c.k, k);
+  to_bf16(c.v, v);
+  const AttentionInputs<float, Bf16> inputs{matrix(c.q, c.queries, c.heads * c.d_k),
+                                            matrix(std::as_const(k), c.keys, c.heads * c.d_k),
+                                            matrix(std::as_const(v), c.keys, c.heads * c.d_v),
+                                            c.heads,
+                                            c.similarity,
+                                            c.dropout};
+  attention<float>(inputs, c.map, matrix(c.out, c.queries, c.heads * c.d_v), std::span<float>(c.weights));
+  const std::vector<float> found = c.out;
+  round_to_bf16(c.k);
+  round_to_bf16(c.v);
+  c.forward();
+  expect_same_bits(in(found), in(c.out), where);
+}
+
 // Keys read by index equal the same keys copied to their places.
 template <class T>
 void lookup_equals_direct(Similarity kind, double rate, const std::string& where) {
@@ -238,6 +261,13 @@ void lookup_equals_direct(Similarity kind, double rate, const std::string& where
   cached.forward();
   expect_close(cached.out, in_double(direct.out), tolerance, where + " out");
   expect_close(cached.weights, in_double(direct.weights), tolerance, where + " weights");
+  // In their places, but looked up there.
+  Case<T> in_place = direct;
+  in_place.map.few_queries = true;
+  in_place.forward();
+  expect_same_bits(in(in_place.out), in(cached.out), where + " out in place");
+  expect_same_bits(in(in_place.weights), in(cached.weights), where + " weights in place");
+  if constexpr (std::is_same_v<T, float>) bf16_equals_rounded(cached, where + " in bf16");
 }
 
 TEST(Attention, KeysByIndexEqualKeysInPlace) {
@@ -254,13 +284,14 @@ TEST(Attention, KeysByIndexEqualKeysInPlace) {
 
 // A query's row alone, among others of its block, and in a call with other blocks: the same bits.
 template <class T>
-void company_does_not_matter(Similarity kind, bool gathered, const std::string& where) {
+void company_does_not_matter(Similarity kind, bool gathered, bool few, const std::string& where) {
   const Shape shape{{70, 5, 4}, {9, 37, 66}, 2, 17, 9};
   Case<T> all = make_case<T>(shape, {kind, 3}, false, 0);
   if (gathered) {
     all.map.key_rows.resize(at(all.keys));
     std::iota(all.map.key_rows.rbegin(), all.map.key_rows.rend(), 0);
   }
+  all.map.few_queries = few;
   all.forward();
   const std::int64_t width = all.heads * all.d_v;
   for (const AttentionBlock& block : std::vector<AttentionBlock>(all.map.blocks)) {
@@ -279,11 +310,13 @@ void company_does_not_matter(Similarity kind, bool gathered, const std::string& 
 TEST(Attention, OtherQueriesAndBlocksDoNotMatter) {
   on_every_target([](const std::string& target) {
     for (const Similarity kind : kSimilarities) {
-      for (const bool gathered : {false, true}) {
-        const std::string where =
-            target + " similarity " + std::to_string(static_cast<int>(kind)) + (gathered ? " gathered" : "");
-        company_does_not_matter<float>(kind, gathered, where + " f32");
-        company_does_not_matter<double>(kind, gathered, where + " f64");
+      for (const auto& [gathered, few] : {std::pair{false, false}, {true, false}, {false, true}}) {
+        const std::string where = target + " similarity " + std::to_string(static_cast<int>(kind)) +
+                                  (gathered ? " gathered"
+                                   : few    ? " few queries"
+                                            : "");
+        company_does_not_matter<float>(kind, gathered, few, where + " f32");
+        company_does_not_matter<double>(kind, gathered, few, where + " f64");
       }
     }
   });
