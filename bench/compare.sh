@@ -2,13 +2,14 @@
 # Speed of Zhuyi beside PyTorch (training) and CTranslate2 (translation), interleaved on this machine, with ratios.
 #
 #   bench/compare.sh [train] [translate]        both by default
+#   MODEL=model.safetensors TEXT=lines.txt bench/compare.sh text    a trained model (f32) over real text, in both programs
 #
 # Environment (defaults in brackets):
 #   BUILD    folder of the built program [build/release]       PYTHON   a Python with bench/peers/requirements.txt; one is
 #   PRESETS  model sizes [small base]                                   made in build/peers-venv when unset
 #   ROUNDS   A B A B ... [3]                                   LENGTHS  sentence lengths [bench/lengths.txt]
 #   THREADS  [all cores]                                       OUT      the results, a JSON object a line [a temporary file]
-#   SHORTLIST=1: translate with lexical shortlists on both sides
+#   SHORTLIST=1: translate with lexical shortlists on both sides        BEAM: of text [4]
 #   STEPS_small, STEPS_base, STEPS_big: timed training steps of each run [6, 2, 1]
 # $work and $TASKS are lists of words without spaces.
 # shellcheck disable=SC2086
@@ -72,8 +73,30 @@ if [ -n "$BENCH_OPS" ]; then
   "$BENCH_OPS" --threads "$THREADS" --only 'no such row' | head -n 1
 fi
 for program in "$BENCH_TRAIN" "$BENCH_TRANSLATE"; do
-  [ -n "$program" ] || echo "note: bench_train or bench_translate is not in $BUILD; measuring the peer alone" >&2
+  [ -n "$program" ] || [ "$TASKS" = text ] || echo "note: bench_train or bench_translate is not in $BUILD; measuring the peer alone" >&2
 done
+
+ZHUYI=$(find_program zhuyi)
+text_round() {  # one round over $TEXT
+  preset=$(basename "$TEXT")
+  work="--model $MODEL --text $TEXT --threads $THREADS --beam ${BEAM:-4} --json"
+  for precision in $TRANSLATE_PRECISIONS; do
+    record "$PYTHON" bench/peers/translate_text.py zhuyi $work --zhuyi "$ZHUYI" --precision "$precision" --output "$ours"
+    [ "$precision" != bf16 ] || continue
+    for workers in $(printf '1\n%s\n' "$THREADS" | uniq); do
+      record "$PYTHON" bench/peers/translate_text.py ctranslate2 $work --precision "$precision" --workers "$workers" --output "$theirs"
+    done
+    echo "lines whose translation is the same, $precision:" \
+      "$(awk 'NR == FNR { line[FNR] = $0; next } line[FNR] == $0 { same++ } END { print same + 0 " of " FNR }' "$ours" "$theirs")"
+  done
+}
+if [ "$TASKS" = text ]; then
+  ours=$(mktemp)
+  theirs=$(mktemp)
+  for _ in $(seq "$ROUNDS"); do text_round; done
+  rm "$ours" "$theirs"
+  PRESETS=
+fi
 
 for preset in $PRESETS; do
   round=1

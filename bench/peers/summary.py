@@ -31,7 +31,7 @@ def main():
         if len(counts) > 1:
             print(f"WARNING: {task} {preset}: the models differ in size: {sorted(counts)} parameters")
     medians = {}
-    print(f"{'task':<10}{'preset':<8}{'program':<13}{'precision':<10}{'workers':>7}  figures: median (lowest to highest)")
+    print(f"{'task':<10}{'preset':<10}{'program':<13}{'precision':<10}{'workers':>7}  figures: median (lowest to highest)")
     for key, results in sorted(rows.items()):
         medians[key], shown = {}, []
         for name, (unit, _) in FIGURES.items():
@@ -39,7 +39,7 @@ def main():
             if values:
                 medians[key][name] = statistics.median(values)
                 shown.append(f"{medians[key][name]:.1f} ({min(values):.1f} to {max(values):.1f}) {unit}")
-        print(f"{key[0]:<10}{key[1]:<8}{key[2]:<13}{key[3]:<10}{key[4]:>7}  " + "; ".join(shown))
+        print(f"{key[0]:<10}{key[1]:<10}{key[2]:<13}{key[3]:<10}{key[4]:>7}  " + "; ".join(shown))
     print()
     for ours in sorted(k for k in rows if k[2] == OURS):
         for peer in sorted(k for k in rows if k[:2] == ours[:2] and k[2] != OURS):
