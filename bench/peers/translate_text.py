@@ -8,9 +8,9 @@ hypotheses as the beam is wide, at most 256 pieces.
 """
 
 import argparse
+import os
 import pathlib
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -29,14 +29,17 @@ def zhuyi(a, folder):
     """Freezes the model and runs the program: (translations, seconds, figures of the result)."""
     model, output = folder / f"{a.precision}.safetensors", folder / "output"
     subprocess.run([a.zhuyi, "freeze", a.model, "--precision", a.precision, "--output", model], check=True, stdout=subprocess.DEVNULL)
+    command = [a.zhuyi, "translate", "--model", model, "--no-split", "--no-protect", "--max-source-tokens", "1000",
+               "--beam", str(a.beam), "--length-penalty", "power", "--alpha", "1", "--stop", "beam-finished",
+               "--max-length-factor", "0", "--max-length-extra", str(LONGEST), "--threads", str(a.threads),
+               *(["--batch", str(a.batch)] if a.batch else []), "--output", output, a.text]
     start = time.perf_counter()
-    subprocess.run([a.zhuyi, "translate", "--model", model, "--no-split", "--no-protect", "--max-source-tokens", "1000",
-                    "--beam", str(a.beam), "--length-penalty", "power", "--alpha", "1", "--stop", "beam-finished",
-                    "--max-length-factor", "0", "--max-length-extra", str(LONGEST), "--threads", str(a.threads),
-                    *(["--batch", str(a.batch)] if a.batch else []), "--output", output, a.text],
-                   check=True, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)  # of this process alone, not of freeze
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    if status:
+        raise SystemExit(f"failed: {command}")
+    peak = usage.ru_maxrss / 1024
     return output.read_text(encoding="utf-8").split("\n")[:-1], seconds, {"precision": a.precision, "peak_rss_mb": peak}
 
 
