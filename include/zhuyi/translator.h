@@ -98,6 +98,8 @@ struct Options {
   double coverage_penalty = 0;       // against source words that nothing looks at (Wu et al., 2016)
   double repetition_penalty = 1;     // a piece that was used already counts so many times its log-probability
   std::int64_t no_repeat_ngram = 0;  // no so many pieces in a row occur twice; 0: they may
+  std::int64_t max_repeats = 8;      // no block of up to 8 pieces stands more often in a row, unless one does in the
+                                     //   source; 0: it may
   Stop stop = Stop::bound;
   double patience = 1;  // of Stop::beam_finished
 

@@ -49,6 +49,11 @@ void declare_penalties(CLI::App& app, infer::SearchOptions& options) {
   app.add_option("--no-repeat-ngram", options.no_repeat_ngram, "No N pieces in a row occur twice; 0: they may")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.no_repeat_ngram));
+  app.add_option(
+         "--max-repeats", options.max_repeats,
+         "No block of up to 8 pieces stands more than N times in a row, unless one does in the source; 0: it may")
+      ->check(CLI::Range(0, 1 << 20))
+      ->option_text(fmt::format("N [{}]", options.max_repeats));
 }
 
 void declare_sampling(CLI::App& app, infer::Sampling& sampling) {

@@ -12,8 +12,9 @@
 // 5. Answer: the finished by score = sum / penalty(n) + coverage (ties: the earlier step, then rank); if these are
 //    fewer than n_best, the last live ones follow in their order, marked unfinished. Eos is never forced. Coverage is
 //    beta * sum over source tokens of log(min(1, the attention that the n steps gave it)); Wu et al., 2016, 7.
-// Permitted is a token that is not suppressed, completes no banned sequence, no banned text and no second occurrence of
-// n tokens in a row; eos only after the minimum length, and when all phrases that must occur do.
+// Permitted is a token that is not suppressed, completes no banned sequence, no banned text, no second occurrence of
+// n tokens in a row and no block that stands more often in a row than max_repeats, or repeats if that is more; eos only
+// after the minimum length, and when all phrases that must occur do.
 // 6. With phrases that must occur, candidates are put into banks by how far they are (PhraseProgress), and rank by
 //    rounds: the best of each bank, from the fullest bank down, then the second best of each, and so on (after Post and
 //    Vilar, 2018).

@@ -79,7 +79,7 @@ Parent parent_of(const StepInput& input, std::int64_t rank) {
     std::sort(parent.apart.begin(), parent.apart.end());
     parent.apart.erase(std::unique(parent.apart.begin(), parent.apart.end()), parent.apart.end());
   }
-  parent.extensions = extensions_of(live.hypothesis, input.rules, may_end);
+  parent.extensions = extensions_of(live.hypothesis, input.rules, input.own, may_end);
   return parent;
 }
 

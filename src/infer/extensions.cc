@@ -25,6 +25,18 @@ void forbid_ngrams(const Tokens& tokens, std::int64_t n, Tokens& forbidden) {
   }
 }
 
+// The tokens with which a block of at most kLongestBlock tokens would stand more than `most` times in a row.
+void forbid_repeats(const Tokens& tokens, std::int64_t most, Tokens& forbidden) {
+  const std::int64_t count = std::ssize(tokens);
+  if (most > count) return;
+  for (std::int64_t length = 1; length <= kLongestBlock && length * (most + 1) - 1 <= count; ++length) {
+    // All but a token of the last `most` blocks are there, and equal the tokens a block before them.
+    const auto run = tokens.end() - (length * most - 1);
+    if (std::equal(run, tokens.end(), run - length))
+      forbidden.push_back(tokens[tokens.size() - static_cast<std::size_t>(length)]);
+  }
+}
+
 // The last tokens of banned sequences that are there but for these.
 void forbid_sequences(const Tokens& tokens, const std::vector<Tokens>& banned, Tokens& forbidden) {
   for (const Tokens& sequence : banned) {
@@ -70,11 +82,15 @@ bool occurs(std::span<const std::int32_t> tokens, const Phrase& phrase) {
 
 bool Extensions::plain(std::int32_t token) const { return !has(forbidden, token) && !has(repeated, token); }
 
-Extensions extensions_of(const Hypothesis& hypothesis, const SearchRules& rules, bool may_end) {
+Extensions extensions_of(const Hypothesis& hypothesis, const SearchRules& rules, const SentenceOptions& own,
+                         bool may_end) {
   const SearchOptions& options = rules.options;
   Extensions result;
   result.may_end = may_end;
   if (options.no_repeat_ngram > 0) forbid_ngrams(hypothesis.tokens, options.no_repeat_ngram, result.forbidden);
+  if (options.max_repeats > 0) {
+    forbid_repeats(hypothesis.tokens, std::max(options.max_repeats, own.repeats), result.forbidden);
+  }
   forbid_sequences(hypothesis.tokens, options.banned, result.forbidden);
   sort_unique(result.forbidden);
   if (options.repetition_penalty != 1) {

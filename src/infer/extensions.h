@@ -22,7 +22,8 @@ struct Extensions {
   bool plain(std::int32_t token) const;
 };
 
-Extensions extensions_of(const Hypothesis& hypothesis, const SearchRules& rules, bool may_end);
+Extensions extensions_of(const Hypothesis& hypothesis, const SearchRules& rules, const SentenceOptions& own,
+                         bool may_end);
 
 // Whether no banned text would end within the text of `token`, put after the hypothesis.
 bool text_permits(const Extensions& extensions, std::int32_t token, const SearchRules& rules);

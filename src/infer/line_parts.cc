@@ -1,6 +1,7 @@
 #include "infer/line_parts.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/error.h"
@@ -92,15 +93,34 @@ bool is_kept(const std::string& sentence, const TranslateOptions& options) {
                       [&](const GlossaryEntry& entry) { return applies(entry, sentence); });
 }
 
+// Whether the model can read a text at once.
+std::function<bool(std::string_view)> fitting(const formats::Model& model, const TranslateOptions& options) {
+  return [&model, limit = part_limit(model, options)](std::string_view text) {
+    return std::ssize(model.source.encode(text)) <= limit;
+  };
+}
+
+// The sentences cut around what is repeated in them.
+std::vector<LinePart> around_repeats(const formats::Model& model, const std::vector<LinePart>& sentences,
+                                     const TranslateOptions& options) {
+  std::vector<LinePart> parts;
+  for (const LinePart& sentence : sentences) {
+    std::vector<LinePart> cut = cut_around_repeats(sentence.text, fitting(model, options));
+    cut.front().spaced = sentence.spaced;
+    for (LinePart& part : cut) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 // Adds the parts of a sentence, which is cut when it is too long.
 void add_sentence(const formats::Model& model, LinePart sentence, const TranslateOptions& options, Line& line) {
-  const std::int64_t limit = part_limit(model, options);
-  const auto fits = [&](std::string_view text) { return std::ssize(model.source.encode(text)) <= limit; };
+  const auto fits = fitting(model, options);
   std::vector<LinePart> parts;
   if (fits(sentence.text)) {
     parts.push_back(std::move(sentence));
   } else {
     parts = cut_line(sentence.text, fits, options.splitter);
+    if (!parts.empty()) parts.front().spaced = sentence.spaced;
     line.cut = true;
   }
   for (LinePart& part : parts) line.parts.push_back(part_of(model, std::move(part), options));
@@ -224,13 +244,10 @@ Line read_line(const formats::Model& model, const std::string& text, const Trans
   } else {
     sentences = split_line(line.text, options.splitter);
   }
-  bool after_verbatim = false;
+  if (!asked && options.split && options.protect) sentences = around_repeats(model, sentences, options);
   for (LinePart& sentence : sentences) {
-    const bool verbatim = !asked && is_kept(sentence.text, options);
-    sentence.spaced = (verbatim || after_verbatim) && !sentence.inside_word;
-    after_verbatim = verbatim;
-    if (verbatim) {
-      sentence.verbatim = true;
+    sentence.verbatim = sentence.verbatim || (!asked && is_kept(sentence.text, options));
+    if (sentence.verbatim) {
       line.parts.push_back({.line = std::move(sentence), .tokens = {}, .own = {}, .found = {}});
     } else {
       add_sentence(model, std::move(sentence), options, line);
@@ -266,7 +283,10 @@ void demand_protected(const formats::Model& model, Part& part) {
 std::vector<Part> around_protected(const formats::Model& model, const Part& part, const TranslateOptions& options) {
   std::vector<Part> pieces;
   std::vector<LinePart> lines = cut_around_protected(part.line.text);
-  if (!lines.empty()) lines.front().inside_word = part.line.inside_word;
+  if (!lines.empty()) {
+    lines.front().inside_word = part.line.inside_word;
+    lines.front().spaced = part.line.spaced;
+  }
   const bool all_blank = std::all_of(lines.begin(), lines.end(), [](const LinePart& l) { return l.verbatim; });
   for (LinePart& line : lines) {
     if (line.verbatim) {

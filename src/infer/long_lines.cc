@@ -7,10 +7,14 @@
 
 #include "base/error.h"
 #include "infer/protected_text.h"
+#include "text/normalize.h"
 #include "text/utf8.h"
 
 namespace zhuyi::infer {
 namespace {
+
+constexpr std::size_t kMostRepeats = 16;     // in a row; more are counted, not translated
+constexpr std::size_t kLongestRepeated = 8;  // words or characters of a block that is repeated
 
 struct Character {
   std::size_t begin = 0;  // byte
@@ -110,17 +114,82 @@ struct Cutter {
   const text::SentenceSplitter& splitter;
   std::vector<LinePart> parts = {};
 
-  void cut(std::string_view text, bool inside_word) {
+  void cut(std::string_view text, bool inside_word, bool spaced) {
     if (text.empty()) return;
     const std::optional<Cut> place = fits(text) ? std::nullopt : best_cut(text, splitter);
     if (!place) {
-      parts.push_back({.text = std::string(text), .inside_word = inside_word});
+      parts.push_back({.text = std::string(text), .inside_word = inside_word, .spaced = spaced});
       return;
     }
-    cut(without_spaces(text.substr(0, place->place), false), inside_word);
-    cut(without_spaces(text.substr(place->place), true), place->inside_word);
+    const std::string_view front = without_spaces(text.substr(0, place->place), false);
+    const std::string_view rest = without_spaces(text.substr(place->place), true);
+    cut(front, inside_word, spaced);
+    cut(rest, place->inside_word, front.size() + rest.size() < text.size());
   }
 };
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  std::size_t begin = text.size();  // of a word that is not at its end
+  for (const Character& c : characters_of(text)) {
+    if (!is_space(c.code)) {
+      begin = std::min(begin, c.begin);
+    } else if (begin < c.begin) {
+      words.push_back(text.substr(begin, c.begin - begin));
+      begin = text.size();
+    }
+  }
+  if (begin < text.size()) words.push_back(text.substr(begin));
+  return words;
+}
+
+// How many of the items from `place` on repeat the first `length` of them.
+template <class Items>
+std::size_t repeated_items(const Items& items, std::size_t place, std::size_t length) {
+  std::size_t end = std::min(items.size(), place + length);
+  while (end < items.size() && items[end] == items[end - length]) ++end;
+  return end - place;
+}
+
+struct Repeat {
+  std::size_t words = 0;
+  LinePart part;
+};
+
+// A word that is a block of characters over and over.
+std::optional<Repeat> repeat_in(std::string_view word) {
+  const std::vector<char32_t> characters = text::decode_utf8(word);
+  for (std::size_t length = 1; length <= kLongestRepeated; ++length) {
+    if (characters.size() <= length * kMostRepeats) break;
+    if (repeated_items(characters, 0, length) < characters.size()) continue;
+    if (!is_wide(characters.front()) || !text::has_letter(word))
+      return Repeat{1, {.text = std::string(word), .verbatim = true}};
+    if (characters.size() % length != 0) continue;
+    const std::string block =
+        text::encode_utf8(std::u32string(characters.begin(), characters.begin() + static_cast<std::ptrdiff_t>(length)));
+    return Repeat{1, {.text = block, .times = static_cast<std::int64_t>(characters.size() / length)}};
+  }
+  return std::nullopt;
+}
+
+// What is repeated from a word on.
+std::optional<Repeat> repeat_at(const std::vector<std::string_view>& words, std::size_t place) {
+  for (std::size_t length = 1; length <= kLongestRepeated; ++length) {
+    const std::size_t times = repeated_items(words, place, length) / length;
+    if (times <= kMostRepeats) continue;
+    const std::string_view last = words[place + length - 1];
+    const std::string block(words[place].data(),
+                            static_cast<std::size_t>(last.data() + last.size() - words[place].data()));
+    return Repeat{length * times, {.text = block, .times = static_cast<std::int64_t>(times), .apart = true}};
+  }
+  return repeat_in(words[place]);
+}
+
+// Whether the last character of `before` or the first of `after` is of a script without spaces.
+bool touch_wide(std::string_view before, std::string_view after) {
+  const std::string_view tail = before.substr(before.size() - std::min<std::size_t>(before.size(), 4));
+  return is_wide(text::decode_utf8(tail).back()) || is_wide(text::decode_utf8(after.substr(0, 4)).front());
+}
 
 }  // namespace
 
@@ -128,7 +197,11 @@ std::vector<LinePart> split_line(std::string_view line, const text::SentenceSpli
   const std::vector<std::string_view> sentences = splitter.split(line);
   if (sentences.size() <= 1) return {{.text = std::string(line)}};
   std::vector<LinePart> parts;
-  for (const std::string_view sentence : sentences) parts.push_back({.text = std::string(sentence)});
+  const char* end = line.data();
+  for (const std::string_view sentence : sentences) {
+    parts.push_back({.text = std::string(sentence), .spaced = sentence.data() > end});
+    end = sentence.data() + sentence.size();
+  }
   return parts;
 }
 
@@ -136,8 +209,40 @@ std::vector<LinePart> cut_line(std::string_view line, const std::function<bool(s
                                const text::SentenceSplitter& splitter) {
   base::check(text::valid_utf8(line), "cut_line: the line is not well-formed UTF-8");
   Cutter cutter{fits, splitter};
-  cutter.cut(line, false);
+  cutter.cut(line, false, false);
   return std::move(cutter.parts);
+}
+
+std::vector<LinePart> cut_around_repeats(std::string_view sentence, const std::function<bool(std::string_view)>& fits) {
+  const auto usable = [&](const Repeat& repeat) {
+    const std::string& block = repeat.part.text;
+    return repeat.part.verbatim || (fits(block) && (protected_spans(block).empty() || untranslatable(block)));
+  };
+  const std::vector<std::string_view> words = words_of(sentence);
+  std::vector<LinePart> parts;
+  std::size_t begin = 0;  // first word that is in no part
+  const auto add_ordinary = [&](std::size_t end) {
+    if (begin == end) return;
+    const std::string_view last = words[end - 1];
+    parts.push_back({.text = std::string(words[begin].data(),
+                                         static_cast<std::size_t>(last.data() + last.size() - words[begin].data())),
+                     .spaced = begin > 0});
+  };
+  for (std::size_t place = 0; place < words.size();) {
+    std::optional<Repeat> repeat = repeat_at(words, place);
+    if (!repeat || !usable(*repeat)) {
+      ++place;
+      continue;
+    }
+    add_ordinary(place);
+    repeat->part.spaced = place > 0;
+    place += repeat->words;
+    begin = place;
+    parts.push_back(std::move(repeat->part));
+  }
+  if (parts.empty()) return {{.text = std::string(sentence)}};
+  add_ordinary(words.size());
+  return parts;
 }
 
 std::vector<LinePart> cut_around_protected(std::string_view text) {
@@ -169,16 +274,14 @@ std::string join_parts(const std::vector<LinePart>& parts, const std::vector<std
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string& next = translations[i];
     if (next.empty()) continue;
-    if (!line.empty() && (verbatim || parts[i].verbatim)) {
-      if (parts[i].spaced) line += ' ';
-    } else if (!line.empty() && !parts[i].inside_word) {
-      const std::string_view tail = std::string_view(line).substr(line.size() - std::min<std::size_t>(line.size(), 4));
-      const char32_t before = text::decode_utf8(tail).back();
-      const char32_t after = text::decode_utf8(std::string_view(next).substr(0, 4)).front();
-      if (!is_wide(before) && !is_wide(after)) line += ' ';
+    for (std::int64_t time = 0; time < parts[i].times; ++time) {
+      const LinePart& part = parts[i];
+      const bool as_source = verbatim || part.verbatim;
+      const bool spaced = time > 0 ? part.apart : as_source ? part.spaced : !part.inside_word;
+      if (!line.empty() && spaced && (as_source || !touch_wide(line, next))) line += ' ';
+      line += next;
+      verbatim = part.verbatim;
     }
-    line += next;
-    verbatim = parts[i].verbatim;
   }
   return line;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Lines as parts that the model reads one by one: sentences, and what is too long cut where a reader would pause.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ struct LinePart {
   bool inside_word = false;  // it goes on where the part before it ends, without a space or punctuation between
   bool verbatim = false;     // stands in the translation as it is
   bool spaced = false;       // there is a space before it; asked beside a verbatim part
+  std::int64_t times = 1;    // it stands so often in a row,
+  bool apart = false;        //   with spaces between
 };
 
 // The sentences of `line`, one part each; a line of one sentence as it is.
@@ -28,11 +31,18 @@ std::vector<LinePart> split_line(std::string_view line, const text::SentenceSpli
 std::vector<LinePart> cut_line(std::string_view line, const std::function<bool(std::string_view)>& fits,
                                const text::SentenceSplitter& splitter = text::SentenceSplitter());
 
+// `sentence` cut around what stands in it more than 16 times in a row, because no model has learnt to count: a block of
+// at most 8 words becomes one part with its `times`; a word that is a block of at most 8 characters over and over is
+// verbatim, or, in a script without spaces, likewise a part with its times. Blocks for which `fits` does not hold, or
+// that are to be translated and hold something protected, are left.
+std::vector<LinePart> cut_around_repeats(std::string_view sentence, const std::function<bool(std::string_view)>& fits);
+
 // `text` cut around its protected spans: these are verbatim, and what lies between is to be translated.
 std::vector<LinePart> cut_around_protected(std::string_view text);
 
-// The translations of the parts as one line: with a space between two parts, but without one inside a word, beside an
-// empty part, and beside Han, Kana or full-width characters; beside a verbatim part, if there is one in the source.
+// The translations of the parts, as often as they stand, as one line: with a space between two parts, but without one
+// inside a word, beside an empty part, and beside Han, Kana or full-width characters; beside a verbatim part, if there
+// is one in the source.
 std::string join_parts(const std::vector<LinePart>& parts, const std::vector<std::string>& translations);
 
 }  // namespace zhuyi::infer

@@ -48,6 +48,7 @@ void check_numbers(const SearchOptions& options) {
         "beam_search: repetition_penalty is {}, expected a number above 0", options.repetition_penalty);
   check(options.no_repeat_ngram >= 0, "beam_search: no_repeat_ngram is {}, expected 0 or more",
         options.no_repeat_ngram);
+  check(options.max_repeats >= 0, "beam_search: max_repeats is {}, expected 0 or more", options.max_repeats);
   check(options.min_length >= 0, "beam_search: min_length is {}, expected 0 or more", options.min_length);
   check(std::isfinite(options.min_length_factor) && options.min_length_factor >= 0,
         "beam_search: min_length_factor is {}, expected 0 or more", options.min_length_factor);
@@ -62,6 +63,19 @@ void check_numbers(const SearchOptions& options) {
 }
 
 }  // namespace
+
+std::int64_t most_repeats(std::span<const std::int32_t> tokens) {
+  std::int64_t most = tokens.empty() ? 0 : 1;
+  for (std::int64_t length = 1; length <= kLongestBlock; ++length) {
+    std::int64_t same = 0;  // tokens up to here that equal those a block before
+    for (std::int64_t i = length; i < std::ssize(tokens); ++i) {
+      const bool repeated = tokens[static_cast<std::size_t>(i)] == tokens[static_cast<std::size_t>(i - length)];
+      same = repeated ? same + 1 : 0;
+      most = std::max(most, same / length + 1);
+    }
+  }
+  return most;
+}
 
 double length_penalty(LengthPenalty form, double alpha, std::int64_t n) {
   check(n >= 1, "length_penalty: a length of {} tokens, expected 1 or more (eos counts)", n);

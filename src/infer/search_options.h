@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct SearchOptions {
   double repetition_penalty = 1;                       // a token of the hypothesis counts so many times its logarithm
                                                        //   (Keskar et al., 2019); above 0, 1: as it is
   std::int64_t no_repeat_ngram = 0;                    // no n tokens in a row occur twice; 0: they may
+  std::int64_t max_repeats = 8;                        // no block of at most kLongestBlock tokens stands more often in
+                                                       //   a row, unless one does in the source; 0: it may
   double max_length_factor = 1.0;                      // at most factor * source length + extra tokens, eos included:
   std::int64_t max_length_extra = 50;                  //   input length + 50 (paper 6.1)
   std::int64_t max_length = 1024;                      // nor more than this many tokens, whatever the source's length
@@ -66,11 +69,20 @@ struct SearchOptions {
 // A phrase that must occur, in any of these ways (sequences of tokens, none empty).
 using Phrase = std::vector<std::vector<std::int32_t>>;
 
+// Blocks of so many tokens at most are counted as repeated. Loops of models are shorter.
+inline constexpr std::int64_t kLongestBlock = 8;
+
+// How often in a row a block of at most kLongestBlock tokens stands in a sequence, at most: 1 where none is repeated, 0
+// for no token.
+std::int64_t most_repeats(std::span<const std::int32_t> tokens);
+
 // What may be asked of one sentence.
 struct SentenceOptions {
   std::vector<std::int32_t> prefix = {};  // the tokens that every answer begins with
   std::vector<Phrase> phrases = {};       // what must occur before eos
   std::uint64_t seed = 0;                 // of sampling
+  std::int64_t repeats = 0;               // most_repeats of its source: a block may stand so often in a row,
+                                          //   whatever max_repeats says
 
   bool operator==(const SentenceOptions&) const = default;
 };

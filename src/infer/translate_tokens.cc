@@ -89,9 +89,9 @@ class Batch {
     if (sources.empty()) return;
     scorer_.join(sources, allowed(sources, first));
     for (std::size_t i = 0; i < sources.size(); ++i) {
-      const std::size_t index = indices_[first + i];
-      search_.join(static_cast<std::int64_t>(first + i), std::ssize(sources[i]), work_.rules,
-                   work_.own.empty() ? SentenceOptions{} : work_.own[index]);
+      SentenceOptions own = work_.own.empty() ? SentenceOptions{} : work_.own[indices_[first + i]];
+      own.repeats = std::max(own.repeats, most_repeats(sources[i]));
+      search_.join(static_cast<std::int64_t>(first + i), std::ssize(sources[i]), work_.rules, std::move(own));
     }
   }
 

@@ -118,6 +118,7 @@ std::vector<std::pair<std::string_view, Setter>> setters() {
           {"coverage-penalty", number(&Options::coverage_penalty)},
           {"repetition-penalty", number(&Options::repetition_penalty)},
           {"no-repeat-ngram", number(&Options::no_repeat_ngram)},
+          {"max-repeats", number(&Options::max_repeats)},
           {"stop", set_stop},
           {"patience", number(&Options::patience)},
           {"max-length-factor", number(&Options::max_length_factor)},

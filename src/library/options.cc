@@ -40,6 +40,7 @@ void apply(const Options& options, const text::Tokenizer& tokenizer, infer::Sear
   search.coverage_penalty = options.coverage_penalty;
   search.repetition_penalty = options.repetition_penalty;
   search.no_repeat_ngram = options.no_repeat_ngram;
+  search.max_repeats = options.max_repeats;
   search.max_length_factor = options.max_length_factor;
   search.max_length_extra = options.max_length_extra;
   search.max_length = std::min(search.max_length, options.max_length);

@@ -86,7 +86,7 @@ TEST_F(TranslateCommand, ScoresAreThoseOfTheScoreCommand) {
 
 TEST_F(TranslateCommand, LongSentencesAreCutAndThatIsSaidOnce) {
   std::string line;
-  for (int i = 0; i < 30; ++i) line += "close the file ";
+  for (int i = 0; i < 30; ++i) line += "close the file " + std::to_string(i) + " ";
   const Outcome outcome = translate("short\n" + line + "\n" + line + "\n", {"--max-source-tokens", "32"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(lines_of(outcome.out).size(), 3u);

@@ -74,5 +74,63 @@ TEST(LongLines, JoinsWithASpaceWhereTheScriptHasSpaces) {
   EXPECT_EQ(join_parts(parts, {"한국", "어", "", ""}), "한국 어");
 }
 
+std::string times(std::string_view text, int count) {
+  std::string result;
+  for (int i = 0; i < count; ++i) result += text;
+  return result;
+}
+
+bool anything_fits(std::string_view) { return true; }
+
+// The parts as "text", "text x times", and in brackets where they are verbatim; with a space before it if there is one.
+std::vector<std::string> repeats(const std::string& sentence, std::size_t longest = 1000) {
+  std::vector<std::string> result;
+  const auto fits = [=](std::string_view text) { return text.size() <= longest; };
+  for (const LinePart& part : cut_around_repeats(sentence, fits)) {
+    std::string text = part.verbatim ? "[" + part.text + "]" : part.text;
+    if (part.times > 1) text += " x " + std::to_string(part.times) + (part.apart ? " apart" : "");
+    result.push_back((part.spaced ? " " : "") + text);
+  }
+  return result;
+}
+
+TEST(LongLines, WhatIsRepeatedBecomesOnePart) {
+  EXPECT_THAT(repeats(times("hello ", 500)), ElementsAre("hello x 500 apart"));
+  EXPECT_THAT(repeats("Oh, " + times("no ", 20) + "no!"), ElementsAre("Oh,", " no x 20 apart", " no!"));
+  EXPECT_THAT(repeats(times("to be or not ", 17) + "to"), ElementsAre("to be or not x 17 apart", " to"));
+  EXPECT_THAT(repeats(times("a ", 30) + times("b ", 40)), ElementsAre("a x 30 apart", " b x 40 apart"));
+  EXPECT_THAT(repeats("Chapter 1 " + times(". ", 20) + "5"), ElementsAre("Chapter 1", " . x 20 apart", " 5"));
+  EXPECT_THAT(repeats(times("哈", 20)), ElementsAre("哈 x 20"));
+  EXPECT_THAT(repeats(times("你好", 17)), ElementsAre("你好 x 17"));
+  EXPECT_THAT(repeats("See " + times("ab", 17) + "a now"), ElementsAre("See", " [" + times("ab", 17) + "a]", " now"));
+  EXPECT_THAT(repeats("Title " + times("=", 40)), ElementsAre("Title", " [" + times("=", 40) + "]"));
+  EXPECT_THAT(repeats(times("。", 30)), ElementsAre("[" + times("。", 30) + "]"));
+}
+
+TEST(LongLines, WhatIsNotRepeatedOftenOrCannotBePartStays) {
+  for (const std::string& sentence :
+       {std::string(" Close the file. "), times("no ", 16), times("哈", 16), times("哈哈嘿", 17) + "哈",
+        times("one two three four five six seven eight nine ", 20), times("Open <b>the</b> file ", 20),
+        std::string()}) {
+    EXPECT_THAT(repeats(sentence), ElementsAre(sentence));
+  }
+  EXPECT_THAT(repeats(times("hello ", 20), 4), ElementsAre(times("hello ", 20)));
+}
+
+TEST(LongLines, RepeatedPartsAreJoinedAsOftenAsTheyStand) {
+  const auto joined = [](const std::string& sentence, const std::vector<std::string>& translations) {
+    return join_parts(cut_around_repeats(sentence, anything_fits), translations);
+  };
+  EXPECT_EQ(joined("Oh, " + times("no ", 20) + "no!", {"Ach,", "nein", "nein!"}),
+            "Ach, " + times("nein ", 20) + "nein!");
+  EXPECT_EQ(joined("Oh, " + times("no ", 20) + "no!", {"哦，", "不", "不！"}), "哦，" + times("不", 21) + "！");
+  EXPECT_EQ(joined(times("哈", 20), {"ha"}), times("ha", 20));
+  const std::string leader = "Chapter " + times(".", 20) + " 5";
+  EXPECT_EQ(joined(leader, {"第一章", times(".", 20), "5"}), "第一章 " + times(".", 20) + " 5");
+  std::vector<LinePart> parts = cut_around_repeats(times(". ", 19) + ".", anything_fits);
+  parts.at(0).verbatim = true;
+  EXPECT_EQ(join_parts(parts, {"."}), times(". ", 19) + ".");
+}
+
 }  // namespace
 }  // namespace zhuyi::infer

@@ -70,6 +70,18 @@ void add_ngrams(SlowTask& task, base::Random& random, std::int64_t /*vocabulary*
   task.options.no_repeat_ngram = 1 + random.below(3);
 }
 
+// Rows that depend on the last token alone run into loops.
+void add_repeats(SlowTask& task, base::Random& random, std::int64_t /*vocabulary*/) {
+  task.options.max_repeats = 1 + random.below(3);
+  task.own.repeats = random.below(4);
+  task.options.max_length_extra = 2 + random.below(20);
+  task.max_length = task.source_length + task.options.max_length_extra;
+  if (random.below(2) == 0) return;
+  task.table = [whole = task.table](std::int64_t sentence, const Tokens& prefix) {
+    return whole(sentence, prefix.empty() ? Tokens{} : Tokens{prefix.back()});
+  };
+}
+
 void add_lengths(SlowTask& task, base::Random& random, std::int64_t /*vocabulary*/) {
   task.options.min_length = random.below(4);
   task.options.min_length_factor = 1.2 * random.uniform();
@@ -126,6 +138,7 @@ void add_sampling(SlowTask& task, base::Random& random, std::int64_t /*vocabular
 TEST(SearchOptions, CoveragePenaltyFollowsTheRule) { compare(300, add_coverage); }
 TEST(SearchOptions, RepetitionPenaltyFollowsTheRule) { compare(300, add_repetition); }
 TEST(SearchOptions, NoRepeatedNgramsFollowsTheRule) { compare(300, add_ngrams); }
+TEST(SearchOptions, RepeatsFollowTheRule) { compare(400, add_repeats); }
 TEST(SearchOptions, MinimumLengthsFollowTheRule) { compare(300, add_lengths); }
 TEST(SearchOptions, BannedSequencesFollowTheRule) { compare(300, add_banned); }
 TEST(SearchOptions, BannedTextsFollowTheRule) { compare(300, add_banned_texts); }
@@ -141,6 +154,7 @@ TEST(SearchOptions, PhrasesInSamplesFollowTheRule) {
     add_phrases(task, random, vocabulary);
     if (random.below(3) == 0) add_banned(task, random, vocabulary);
     if (random.below(3) == 0) add_ngrams(task, random, vocabulary);
+    if (random.below(3) == 0) add_repeats(task, random, vocabulary);
     with += std::ssize(task.own.phrases);
   });
   EXPECT_GT(with, 800);
@@ -169,8 +183,8 @@ TEST(SearchOptions, AllTogetherFollowTheRule) {
     const bool sampling = random.below(4) == 0;
     if (sampling) add_sampling(task, random, vocabulary);
     if (random.below(3) == 0) add_phrases(task, random, vocabulary);
-    for (const auto add :
-         {add_coverage, add_repetition, add_ngrams, add_lengths, add_banned, add_banned_texts, add_prefix, add_stop}) {
+    for (const auto add : {add_coverage, add_repetition, add_ngrams, add_repeats, add_lengths, add_banned,
+                           add_banned_texts, add_prefix, add_stop}) {
       if (random.below(3) == 0) add(task, random, vocabulary);
     }
   });
@@ -357,6 +371,7 @@ TEST(SearchOptions, WhatCannotBeIsRefused) {
   EXPECT_THAT(message([](auto& t) { t.options.coverage_penalty = -1; }), HasSubstr("coverage_penalty is -1"));
   EXPECT_THAT(message([](auto& t) { t.options.repetition_penalty = 0; }), HasSubstr("repetition_penalty is 0"));
   EXPECT_THAT(message([](auto& t) { t.options.no_repeat_ngram = -2; }), HasSubstr("no_repeat_ngram is -2"));
+  EXPECT_THAT(message([](auto& t) { t.options.max_repeats = -1; }), HasSubstr("max_repeats is -1"));
   EXPECT_THAT(message([](auto& t) { t.options.min_length_factor = -2; }), HasSubstr("min_length_factor is -2"));
   EXPECT_THAT(message([](auto& t) { t.options.patience = 0; }), HasSubstr("patience is 0"));
   EXPECT_THAT(message([](auto& t) { t.options.banned = {{}}; }), HasSubstr("an empty sequence is banned"));

@@ -123,6 +123,15 @@ inline bool slow_permitted(const Tokens& before, std::int32_t token, const SlowT
   if (const std::int64_t n = options.no_repeat_ngram; n > 0 && std::ssize(after) >= n) {
     if (occurrences(after, Tokens(after.end() - n, after.end())) > 1) return false;
   }
+  if (options.max_repeats > 0) {
+    for (std::ptrdiff_t length = 1; length <= 8; ++length) {
+      std::int64_t blocks = 1;  // that end the sequence and equal its last tokens
+      const auto last = after.end() - std::min(length, std::ssize(after));
+      while ((blocks + 1) * length <= std::ssize(after) && std::equal(last, after.end(), last - blocks * length))
+        ++blocks;
+      if (blocks > std::max(options.max_repeats, task.own.repeats)) return false;
+    }
+  }
   for (const Tokens& sequence : options.banned) {
     if (occurrences(after, sequence) > occurrences(before, sequence)) return false;
   }

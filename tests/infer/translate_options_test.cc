@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "infer/alignment.h"
 #include "infer/attention_picture.h"
+#include "infer/line_parts.h"
 #include "infer/protected_text.h"
 #include "infer/shared_translator.h"
 #include "infer/translator.h"
@@ -146,6 +147,42 @@ TEST_F(TranslateOptionsTest, WhatHoldsNoLetterStaysAsItIs) {
   how.glossary.clear();
   how.protect = false;
   EXPECT_NE(translate(dots, how).text, dots);
+}
+
+TEST_F(TranslateOptionsTest, SpacesBesideWhatStaysAsItIsAreThoseOfTheSource) {
+  TranslateOptions how = options();
+  how.max_source_tokens = 16;
+  const std::string sentence = "Close the file and save it and open the window and close all the windows again.";
+  const Translation alone = translate(sentence, how);
+  ASSERT_TRUE(alone.cut);
+  EXPECT_EQ(translate("42! " + sentence + " 43!", how).text, "42! " + alone.text + " 43!");
+  // A sentence that is translated around its placeholder, which comes first.
+  const formats::Model& model = translator().model();
+  const Line line = read_line(model, "Close the file.  %s is open.", how, {});
+  ASSERT_EQ(line.parts.size(), 2u);
+  const std::vector<Part> around = around_protected(model, line.parts[1], how);
+  EXPECT_EQ(around.at(0).line.text, "%s");
+  EXPECT_TRUE(around.at(0).line.spaced);
+}
+
+TEST_F(TranslateOptionsTest, WhatIsRepeatedIsTranslatedOnce) {
+  TranslateOptions how = options();
+  const std::string once = translate("open", how).text;
+  ASSERT_FALSE(once.empty());
+  std::string source = "open";
+  const std::vector<LinePart> parts = {{.text = "open", .times = 40, .apart = true}};
+  for (int i = 1; i < 40; ++i) source += " open";
+  const Translation found = translate(source, how);
+  EXPECT_EQ(found.text, join_parts(parts, {once}));
+  EXPECT_EQ(found.parts, 1);
+  EXPECT_EQ(translate(std::string(300, 'a'), how).text, std::string(300, 'a'));
+  how.glossary = {{"open", {"文件"}}};
+  const std::string with = translate("open", how).text;
+  EXPECT_THAT(with, HasSubstr("文件"));
+  EXPECT_EQ(translate(source, how).text, join_parts(parts, {with}));
+  how.glossary.clear();
+  how.protect = false;
+  EXPECT_GT(translate(source, how).source_tokens, 40) << "the model reads all of it";
 }
 
 TEST_F(TranslateOptionsTest, SentencesAreTranslatedOneByOneOrNot) {

@@ -143,6 +143,7 @@ TEST_F(TranslatorTest, AlternativesAreOrderedAndTheFirstIsTheTranslation) {
 TEST_F(TranslatorTest, ABeamOfOneIsGreedySearch) {
   TranslateOptions how = options();
   how.search.beam_size = 1;
+  how.search.max_repeats = 0;
   const nn::Transformer& transformer = *translator().model().transformer;
   const std::vector<std::uint8_t> forbidden = [&] {
     std::vector<std::uint8_t> flags(static_cast<std::size_t>(translator().model().target.size()));
@@ -259,7 +260,7 @@ TEST(Translator, LearnedPositionsLimitSourceAndTarget) {
   TranslateOptions how = translator.defaults();
   EXPECT_EQ(how.search.max_length, 24);
   std::string line;
-  for (int i = 0; i < 60; ++i) line += "file ";
+  for (int i = 0; i < 60; ++i) line += fmt::format("file {} ", i);
   const Translation found = translator.translate({&line, 1}, how)[0];
   EXPECT_GT(found.parts, 1);
   EXPECT_THROW(translator.score({&line, 1}, {&line, 1}), base::Error);

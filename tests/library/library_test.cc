@@ -88,6 +88,7 @@ std::vector<OptionCase> search_cases() {
       {"repetition", [](Options& o) { o.repetition_penalty = 2; },
        [](Behind& b, Own&) { b.search.repetition_penalty = 2; }},
       {"no_repeat", [](Options& o) { o.no_repeat_ngram = 1; }, [](Behind& b, Own&) { b.search.no_repeat_ngram = 1; }},
+      {"max_repeats", [](Options& o) { o.max_repeats = 1; }, [](Behind& b, Own&) { b.search.max_repeats = 1; }},
       {"first", [](Options& o) { o.stop = Stop::first_finished; },
        [](Behind& b, Own&) { b.search.stop = infer::Stop::first_finished; }},
       {"patience", [](Options& o) { o.stop = Stop::beam_finished, o.patience = 0.25; },
