@@ -94,6 +94,7 @@ Json describe_model(const std::string& path) {
     object["target_vocabulary"] = vocabulary_of(model.target);
   }
   object["start_token"] = model.transformer->bos();
+  if (!model.source_scripts.empty()) object["source_scripts"] = model.source_scripts;
   object["provenance"] = model.provenance;
   return object;
 }
@@ -143,6 +144,10 @@ void print(const Json& object) {
                            grouped(object["parameter_bytes"].get<std::int64_t>()));
   if (object["precision"] != "f32") {
     std::cout << fmt::format("frozen: weights are stored in {}\n", plain(object["precision"]));
+  }
+  if (object.contains("source_scripts")) {
+    std::cout << fmt::format("reads the scripts {}\n",
+                             fmt::join(object["source_scripts"].get<std::vector<std::string>>(), ", "));
   }
   print_parts(object["parts"]);
   std::cout << "\nconfiguration\n";

@@ -1,11 +1,17 @@
 #pragma once
-// How far the translation of a file is, on the terminal.
+// How far something is, on the terminal: the bar, and that of the translation of a file.
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 
 namespace zhuyi::cli {
+
+// "[######------------------]  25 %" for a share of 0 to 1.
+std::string bar_text(double share);
+
+// Puts a line of text in the place of the line that the terminal shows last; "" takes it away.
+void show_last_line(const std::string& text);
 
 class ProgressBar {
  public:

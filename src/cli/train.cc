@@ -92,7 +92,7 @@ formats::Model with_vocabulary(formats::Model known, const Tokenizers& pieces, c
   if (o.separate && config.tying == nn::Tying::all) config.tying = nn::Tying::output;
   nn::validate(config);
   formats::Model model{std::make_unique<nn::Transformer>(config, pieces.target.bos(), o.training.seed), pieces.source,
-                       pieces.target, known.provenance};
+                       pieces.target, known.provenance, known.source_scripts};
   const train::Initialised result = train::initialise_from(known, model);
   std::cerr << fmt::format("{} pieces are known to {} and keep their rows, {} are new\n", result.shared_rows,
                            o.training.from, result.new_rows);
@@ -150,6 +150,7 @@ void run(CLI::App& app, TrainFlags& o, train::Communicator& processes) {
   catch_interrupts();
 
   formats::Model model = share(processes, first ? std::optional(make_model(o, text.pairs())) : std::nullopt);
+  if (first) note_scripts(model, text.pairs(), !t.from.empty());
   t.schedule.d_model = model.transformer->config().d_model;
   const std::unique_ptr<train::CorpusSource> source = text.encode(model);
   const train::Validator validator(std::move(valid), model.source, model.target, o.translate);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/interrupt.h"
+#include "cli/progress_bar.h"
 #include "cli/time_text.h"
 
 namespace zhuyi::cli {
@@ -17,12 +18,6 @@ constexpr std::chrono::milliseconds kBarEvery{200};
 std::string text_of(const train::StepReport& r) {
   return fmt::format("step {} epoch {} loss {:.3f} nll {:.3f} {:.0f} tokens/s rate {:.2e} left {}", r.step, r.epoch,
                      r.loss, r.nll, r.tokens_per_second, r.rate, time_text(r.seconds_left));
-}
-
-std::string bar(double progress) {
-  constexpr int kWidth = 24;
-  const int filled = static_cast<int>(progress * kWidth);
-  return fmt::format("[{:=<{}}{: <{}}] {:3.0f}%", "", filled, "", kWidth - filled, progress * 100);
 }
 
 }  // namespace
@@ -43,7 +38,7 @@ void TrainingObserver::stepped(const train::StepReport& report) {
   }
   last_line_ = now;
   if (terminal_) {
-    std::cerr << "\r\033[K" << bar(report.progress) << " " << text_of(report) << std::flush;
+    show_last_line(fmt::format("{}  {}", bar_text(report.progress), text_of(report)));
     bar_shown_ = true;
   } else {
     std::cerr << text_of(report) << std::endl;

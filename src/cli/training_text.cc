@@ -1,9 +1,12 @@
 #include "cli/training_text.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "data/weighted_file.h"
+#include "text/scripts.h"
 
 namespace zhuyi::cli {
 
@@ -16,6 +19,19 @@ void declare_texts(CLI::App& app, TextOptions& texts, train::TrainOptions& train
   app.add_option("--batch-by", texts.batch_by, "what --batch-tokens counts: each-side, target, sum or sentences");
   app.add_option("--subword-sampling", training.subword_sampling,
                  "cut words anew each time: exponent for unigram pieces, dropout for BPE (0: the usual pieces)");
+}
+
+void note_scripts(formats::Model& model, const std::vector<data::SentencePair>& pairs, bool started_from_another) {
+  constexpr std::size_t kPairs = 20'000;  // from all over the text are enough
+  constexpr double kLeastShare = 0.001;   // of the letters; fewer are names and examples of another script
+  if (started_from_another && model.source_scripts.empty()) return;
+  std::vector<std::string_view> sources;
+  for (std::size_t i = 0; i < pairs.size(); i += pairs.size() / kPairs + 1) sources.push_back(pairs[i].source);
+  std::vector<std::string>& scripts = model.source_scripts;
+  for (std::string& script : text::main_scripts(sources, kLeastShare)) {
+    const auto place = std::lower_bound(scripts.begin(), scripts.end(), script);
+    if (place == scripts.end() || *place != script) scripts.insert(place, std::move(script));
+  }
 }
 
 TrainingText::TrainingText(const TextOptions& texts, const train::TrainOptions& training)

@@ -21,6 +21,10 @@ struct TextOptions {
   std::int64_t max_tokens = 200;
 };
 
+// Adds the scripts of the sources to the model's, except for a model that has started from one whose scripts are not
+// known.
+void note_scripts(formats::Model& model, const std::vector<data::SentencePair>& pairs, bool started_from_another);
+
 // Adds --train, --max-tokens, --batch-by, --stream-pairs and --subword-sampling.
 void declare_texts(CLI::App& app, TextOptions& texts, train::TrainOptions& training);
 

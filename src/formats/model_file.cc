@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/error.h"
 #include "kernels/precision.h"
@@ -17,6 +18,7 @@ using tensor::Tensor;
 
 constexpr const char* kFormat = "zhuyi-1";
 constexpr const char* kProvenance = "provenance.";
+constexpr const char* kSourceScripts = "source-scripts";
 // Behind the name of a parameter in 8 bits: its panels, the scales of its columns and their sums (kernels/gemm_int8.h).
 constexpr const char* kPanels = ".int8";
 constexpr const char* kScales = ".scales";
@@ -37,6 +39,16 @@ kernels::Precision precision_of(const SafeTensorsFile& file) {
   return kernels::precision_of(found->second);
 }
 
+// None in a model that was trained before they were noted.
+std::vector<std::string> source_scripts(const SafeTensorsFile& file) {
+  const auto found = file.metadata().find(kSourceScripts);
+  std::vector<std::string> scripts;
+  if (found == file.metadata().end()) return scripts;
+  std::istringstream codes(found->second);
+  for (std::string code; codes >> code;) scripts.push_back(code);
+  return scripts;
+}
+
 void read_parameter(const SafeTensorsFile& file, const autograd::Parameter& parameter) {
   const Tensor value = file.tensor(parameter.name);
   check_kind(
@@ -51,12 +63,15 @@ void read_parameter(const SafeTensorsFile& file, const autograd::Parameter& para
 
 }  // namespace
 
-void add_model(SafeTensorsWriter& writer, const nn::Transformer& transformer, const text::Tokenizer& source,
-               const text::Tokenizer& target, const std::map<std::string, std::string>& provenance) {
+void add_model(SafeTensorsWriter& writer, const Model& model) {
+  const nn::Transformer& transformer = *model.transformer;
   writer.metadata["format"] = kFormat;
   writer.metadata["config"] = nn::to_json(transformer.config()).dump();
   writer.metadata["bos"] = std::to_string(transformer.bos());
-  for (const auto& [key, value] : provenance) writer.metadata[kProvenance + key] = value;
+  for (const auto& [key, value] : model.provenance) writer.metadata[kProvenance + key] = value;
+  if (!model.source_scripts.empty()) {
+    writer.metadata[kSourceScripts] = fmt::format("{}", fmt::join(model.source_scripts, " "));
+  }
   const kernels::Precision precision = transformer.precision();
   if (precision != kernels::Precision::f32) {
     writer.metadata["precision"] = kernels::name_of(precision);
@@ -73,13 +88,15 @@ void add_model(SafeTensorsWriter& writer, const nn::Transformer& transformer, co
       writer.add(parameter->name, parameter->value);
     }
   }
-  writer.add_bytes("tokenizer.source", source.serialized());
-  if (target.serialized() != source.serialized()) writer.add_bytes("tokenizer.target", target.serialized());
+  writer.add_bytes("tokenizer.source", model.source.serialized());
+  if (model.target.serialized() != model.source.serialized()) {
+    writer.add_bytes("tokenizer.target", model.target.serialized());
+  }
 }
 
 void save_model(const std::filesystem::path& path, const Model& model) {
   SafeTensorsWriter writer;
-  add_model(writer, *model.transformer, model.source, model.target, model.provenance);
+  add_model(writer, model);
   writer.write(path);
 }
 
@@ -132,6 +149,7 @@ Model read_model(const SafeTensorsFile& file, const std::string& name) {
     for (const auto& [key, value] : file.metadata()) {
       if (key.starts_with(prefix)) model.provenance[key.substr(prefix.size())] = value;
     }
+    model.source_scripts = source_scripts(file);
     return model;
   });
 }

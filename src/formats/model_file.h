@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "formats/safetensors.h"
 #include "nn/transformer.h"
@@ -19,11 +20,12 @@ struct Model {
   text::Tokenizer source;
   text::Tokenizer target;
   std::map<std::string, std::string> provenance;  // "trained-steps", "bleu", ...: free text by name, shown by inspect
+  std::vector<std::string> source_scripts = {};   // that the sources of its training text are written in
+                                                  //   (text/scripts.h); empty: not known
 };
 
 // Puts a model into a writer: tensors under the parameters' names, tokenizers as bytes, configuration as JSON metadata.
-void add_model(SafeTensorsWriter& writer, const nn::Transformer& transformer, const text::Tokenizer& source,
-               const text::Tokenizer& target, const std::map<std::string, std::string>& provenance);
+void add_model(SafeTensorsWriter& writer, const Model& model);
 
 // Writes a model file in one step. Throws system.
 void save_model(const std::filesystem::path& path, const Model& model);

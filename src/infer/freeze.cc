@@ -26,7 +26,7 @@ std::unique_ptr<nn::Transformer> freeze(const nn::Transformer& full, kernels::Pr
 }
 
 formats::Model freeze(const formats::Model& model, kernels::Precision precision) {
-  return {freeze(*model.transformer, precision), model.source, model.target, model.provenance};
+  return {freeze(*model.transformer, precision), model.source, model.target, model.provenance, model.source_scripts};
 }
 
 }  // namespace zhuyi::infer

@@ -8,7 +8,7 @@ namespace zhuyi::infer {
 // A copy whose weights() are stored in `precision`: int8 (kernels/gemm_int8.h), bf16 (rounded to nearest), or f32.
 // Norms, biases and learned positions stay f32. Throws invalid_argument for a model that was frozen in other than f32.
 std::unique_ptr<nn::Transformer> freeze(const nn::Transformer& full, kernels::Precision precision);
-// The same with the model's tokenizers and provenance.
+// The same with the model's tokenizers, provenance and scripts.
 formats::Model freeze(const formats::Model& model, kernels::Precision precision);
 
 }  // namespace zhuyi::infer

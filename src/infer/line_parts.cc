@@ -87,8 +87,8 @@ Part part_of(const formats::Model& model, LinePart line, const TranslateOptions&
 }
 
 // Whether a sentence stands in the translation as it is.
-bool is_kept(const std::string& sentence, const TranslateOptions& options) {
-  return options.protect && untranslatable(sentence) &&
+bool is_kept(const formats::Model& model, const std::string& sentence, const TranslateOptions& options) {
+  return options.protect && untranslatable(sentence, model.source_scripts) &&
          std::none_of(options.glossary.begin(), options.glossary.end(),
                       [&](const GlossaryEntry& entry) { return applies(entry, sentence); });
 }
@@ -246,7 +246,7 @@ Line read_line(const formats::Model& model, const std::string& text, const Trans
   }
   if (!asked && options.split && options.protect) sentences = around_repeats(model, sentences, options);
   for (LinePart& sentence : sentences) {
-    sentence.verbatim = sentence.verbatim || (!asked && is_kept(sentence.text, options));
+    sentence.verbatim = sentence.verbatim || (!asked && is_kept(model, sentence.text, options));
     if (sentence.verbatim) {
       line.parts.push_back({.line = std::move(sentence), .tokens = {}, .own = {}, .found = {}});
     } else {

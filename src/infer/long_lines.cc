@@ -158,12 +158,14 @@ struct Repeat {
 
 // A word that is a block of characters over and over.
 std::optional<Repeat> repeat_in(std::string_view word) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; };
+  if (word.size() <= kMostRepeats || std::any_of(word.begin(), word.end(), control)) return std::nullopt;
   const std::vector<char32_t> characters = text::decode_utf8(word);
   for (std::size_t length = 1; length <= kLongestRepeated; ++length) {
     if (characters.size() <= length * kMostRepeats) break;
     if (repeated_items(characters, 0, length) < characters.size()) continue;
-    if (!is_wide(characters.front()) || !text::has_letter(word))
-      return Repeat{1, {.text = std::string(word), .verbatim = true}};
+    const bool counted = is_wide(characters.front()) && text::has_letter(word);
+    if (!counted) return Repeat{1, {.text = std::string(word), .verbatim = true}};
     if (characters.size() % length != 0) continue;
     const std::string block =
         text::encode_utf8(std::u32string(characters.begin(), characters.begin() + static_cast<std::ptrdiff_t>(length)));
@@ -231,7 +233,7 @@ std::vector<LinePart> cut_around_repeats(std::string_view sentence, const std::f
   for (std::size_t place = 0; place < words.size();) {
     std::optional<Repeat> repeat = repeat_at(words, place);
     if (!repeat || !usable(*repeat)) {
-      ++place;
+      place += repeat ? repeat->words : 1;
       continue;
     }
     add_ordinary(place);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "text/normalize.h"
+#include "text/scripts.h"
 
 namespace zhuyi::infer {
 namespace {
@@ -145,15 +146,18 @@ std::vector<std::string> protected_texts(std::string_view text) {
   return texts;
 }
 
-bool untranslatable(std::string_view text) {
+bool untranslatable(std::string_view text, std::span<const std::string> scripts) {
   const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; };
   if (std::any_of(text.begin(), text.end(), control)) return false;
+  const auto readable = [&](std::string_view part) {
+    return scripts.empty() ? text::has_letter(part) : text::has_letter_of(part, scripts);
+  };
   std::size_t place = 0;
   for (const auto& [begin, end] : protected_spans(text)) {
-    if (text::has_letter(text.substr(place, begin - place))) return false;
+    if (readable(text.substr(place, begin - place))) return false;
     place = end;
   }
-  return !text::has_letter(text.substr(place));
+  return !readable(text.substr(place));
 }
 
 }  // namespace zhuyi::infer

@@ -2,6 +2,7 @@
 // What must stand in a translation as it stands in the source: placeholders, tags, addresses.
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,8 @@ std::vector<ProtectedSpan> protected_spans(std::string_view text);
 std::vector<std::string> protected_texts(std::string_view text);
 
 // Whether a model has nothing to say to `text`: outside the protected spans there is no letter of any script, only
-// figures, punctuation, symbols and emoji, and nowhere a control character.
-bool untranslatable(std::string_view text);
+// figures, punctuation, symbols and emoji, and nowhere a control character. If the scripts that the model has learnt to
+// read (text/scripts.h) are given, no letter of these.
+bool untranslatable(std::string_view text, std::span<const std::string> scripts = {});
 
 }  // namespace zhuyi::infer

@@ -1,6 +1,7 @@
 #include "infer/translator.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -21,6 +22,16 @@ std::vector<formats::Model> one(formats::Model model) {
   return models;
 }
 
+// The scripts that one model or another has learnt to read; none when those of one are not known.
+std::vector<std::string> scripts_of_any(const std::vector<formats::Model>& models) {
+  std::set<std::string> scripts;
+  for (const formats::Model& model : models) {
+    if (model.source_scripts.empty()) return {};
+    scripts.insert(model.source_scripts.begin(), model.source_scripts.end());
+  }
+  return {scripts.begin(), scripts.end()};
+}
+
 std::shared_ptr<const std::vector<formats::Model>> packed(std::vector<formats::Model> models) {
   base::check(!models.empty(), "translator: no model");
   for (const formats::Model& model : models) {
@@ -30,6 +41,7 @@ std::shared_ptr<const std::vector<formats::Model>> packed(std::vector<formats::M
                 "translator: an ensemble of models with different tokenizers; they must have learnt one vocabulary");
     model.transformer->pack();
   }
+  models.front().source_scripts = scripts_of_any(models);
   return std::make_shared<const std::vector<formats::Model>>(std::move(models));
 }
 

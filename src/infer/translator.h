@@ -35,7 +35,7 @@ class Translator {
   // by weight (one for each, above 0; none: all alike). Throws invalid_argument when they do not go together.
   explicit Translator(std::vector<formats::Model> models, std::vector<double> weights = {});
 
-  // The first model.
+  // The first model, with the scripts of all.
   const formats::Model& model() const { return models_->front(); }
   // Options with the search of the model by default.
   TranslateOptions defaults() const;

@@ -128,7 +128,7 @@ void find_differences(const std::string& name, const json& before, const json& n
 void save_checkpoint(const std::filesystem::path& path, const formats::Model& model, const optim::Optimizer& optimizer,
                      const Progress& progress, const std::filesystem::path& keep_as) {
   formats::SafeTensorsWriter writer;
-  formats::add_model(writer, *model.transformer, model.source, model.target, model.provenance);
+  formats::add_model(writer, model);
   for (const optim::StateBlock& block : optimizer.state()) writer.add(block.name, block.values);
   writer.metadata[kProgress] = to_text(progress);
   writer.metadata[kOptimizerSteps] = std::to_string(optimizer.steps());

@@ -17,6 +17,7 @@ TEST(AverageCommand, GivesTheMeanOfEachWeight) {
   const TemporaryFolder folder;
   formats::Model model = infer::small_model();
   model.provenance["steps"] = "7";
+  model.source_scripts = {"Latn"};
   const std::span<float> weights = model.transformer->parameters().flat().data<float>();
   const std::vector<float> first(weights.begin(), weights.end());
   formats::save_model(folder.file("a"), model);
@@ -35,6 +36,7 @@ TEST(AverageCommand, GivesTheMeanOfEachWeight) {
   EXPECT_EQ(mean.provenance.at("averaged-models"), "2");
   EXPECT_EQ(mean.provenance.at("made-by"), "a test");
   EXPECT_FALSE(mean.provenance.contains("steps"));
+  EXPECT_EQ(mean.source_scripts, model.source_scripts);
   // A mean can be translated with.
   EXPECT_EQ(run_zhuyi({"translate", "-m", folder.file("mean")}, "a\n").exit_code, 0);
 }

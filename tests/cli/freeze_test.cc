@@ -17,7 +17,9 @@ using ::testing::HasSubstr;
 TEST(FreezeCommand, WritesASmallerModelThatTranslates) {
   const TemporaryFolder folder;
   const std::string full = folder.file("model.safetensors");
-  formats::save_model(full, infer::small_model());
+  formats::Model model = infer::small_model();
+  model.source_scripts = {"Latn"};
+  formats::save_model(full, model);
   std::int64_t f32 = 0;
   for (const std::string precision : {"f32", "bf16", "int8"}) {
     const std::string frozen = folder.file(precision + ".safetensors");
@@ -36,6 +38,7 @@ TEST(FreezeCommand, WritesASmallerModelThatTranslates) {
     const nlohmann::json told = nlohmann::json::parse(run_zhuyi({"inspect", frozen, "--json"}).out);
     EXPECT_EQ(told["precision"], precision);
     EXPECT_EQ(told["provenance"]["frozen-from"], "model.safetensors");
+    EXPECT_EQ(told["source_scripts"], nlohmann::json({"Latn"}));
   }
   const Outcome again = run_zhuyi({"freeze", folder.file("int8.safetensors"), "-o", folder.file("again")});
   EXPECT_EQ(again.exit_code, 2);

@@ -36,7 +36,8 @@ TEST(InspectCommand, CountsTheParametersOfAPresetByPart) {
 
 TEST(InspectCommand, TellsWhatAModelFileHolds) {
   const TemporaryFolder folder;
-  const formats::Model model = infer::small_model();
+  formats::Model model = infer::small_model();
+  model.source_scripts = {"Hani", "Latn"};
   formats::save_model(folder.file("model.safetensors"), model);
   const Outcome outcome = run_zhuyi({"inspect", folder.file("model.safetensors"), "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -51,7 +52,8 @@ TEST(InspectCommand, TellsWhatAModelFileHolds) {
   EXPECT_EQ(object["parts"]["encoder"]["total"], 2 * (1088 + 808 + 2 * 32));
   const Outcome text = run_zhuyi({"inspect", folder.file("model.safetensors")});
   EXPECT_THAT(text.out, AllOf(HasSubstr("  encoder                             3,920\n"), HasSubstr("layer 1"),
-                              HasSubstr("where it came from"), HasSubstr("made-by"), HasSubstr("a test")));
+                              HasSubstr("where it came from"), HasSubstr("made-by"), HasSubstr("a test"),
+                              HasSubstr("reads the scripts Hani, Latn\n")));
 }
 
 TEST(InspectCommand, RefusesWhatItCannotRead) {

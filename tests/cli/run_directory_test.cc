@@ -8,11 +8,13 @@
 #include <thread>
 
 #include "cli/small_run.h"
+#include "formats/model_file.h"
 
 namespace zhuyi::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class RunDirectory : public SmallRun {};
@@ -46,6 +48,31 @@ TEST_F(RunDirectory, ADamagedCheckpointIsNamedAndTheOneBeforeItUsed) {
                                HasSubstr("going on from the checkpoint before it"), HasSubstr("continuing at step 6")));
   EXPECT_TRUE(content_of(file("run", "model.safetensors")) == model);
   EXPECT_EQ(metrics("run"), lines);
+}
+
+TEST_F(RunDirectory, ModelsKnowTheScriptsOfTheirSources) {
+  const auto scripts_of = [&](const char* run) {
+    return formats::load_model(file(run, "model.safetensors")).source_scripts;
+  };
+  ASSERT_EQ(run_zhuyi(command("old", {"--steps", "1"})).exit_code, 0);
+  EXPECT_THAT(scripts_of("old"), ElementsAre("Latn"));
+  const Outcome kept = run_zhuyi({"translate", "-m", file("old", "model.safetensors")}, "请打开文件。\n");
+  EXPECT_EQ(kept.out, "请打开文件。\n");
+  // Of what is learnt afterwards too, unless what came before is not known.
+  const Words fine = {"train",   "--train",   folder_.write("new.tsv", "открой файл\topen\nзакрой файл\tclose\n"),
+                      "--valid", valid_,      "--steps",
+                      "1",       "--threads", "1",
+                      "--from"};
+  const std::string old = file("old", "model.safetensors");
+  ASSERT_EQ(run_zhuyi(joined(fine, {old, "-o", folder_.file("new")})).exit_code, 0);
+  EXPECT_THAT(scripts_of("new"), ElementsAre("Cyrl", "Latn"));
+  ASSERT_EQ(run_zhuyi({"train", "-o", folder_.file("new"), "--steps", "2"}).exit_code, 0);
+  EXPECT_THAT(scripts_of("new"), ElementsAre("Cyrl", "Latn"));
+  formats::Model unknown = formats::load_model(old);
+  unknown.source_scripts.clear();
+  formats::save_model(folder_.file("unknown"), unknown);
+  ASSERT_EQ(run_zhuyi(joined(fine, {folder_.file("unknown"), "-o", folder_.file("newer")})).exit_code, 0);
+  EXPECT_THAT(scripts_of("newer"), ::testing::IsEmpty());
 }
 
 TEST_F(RunDirectory, StartsWithAnotherModelsWeights) {

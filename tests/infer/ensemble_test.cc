@@ -85,6 +85,23 @@ TEST(Ensemble, AModelTwiceIsTheModel) {
   }
 }
 
+TEST(Ensemble, ReadsTheScriptsOfAllItsModels) {
+  const auto kept = [](const std::vector<std::string>& first, const std::vector<std::string>& second) {
+    std::vector<formats::Model> models = two_models();
+    models[0].source_scripts = first;
+    models[1].source_scripts = second;
+    const Translator both(std::move(models));
+    std::vector<bool> result;
+    for (const std::string line : {"file", "文件", "файл"}) {
+      result.push_back(both.translate({&line, 1}, both.defaults())[0].parts == 0);
+    }
+    return result;
+  };
+  EXPECT_EQ(kept({"Latn"}, {"Latn"}), (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(kept({"Latn"}, {"Hani", "Latn"}), (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(kept({"Latn"}, {}), (std::vector<bool>{false, false, false})) << "of the second nothing is known";
+}
+
 TEST(Ensemble, RefusesWhatDoesNotGoTogether) {
   std::vector<formats::Model> models = two_models();
   text::TokenizerTraining training;

@@ -111,7 +111,7 @@ TEST(LongLines, WhatIsNotRepeatedOftenOrCannotBePartStays) {
   for (const std::string& sentence :
        {std::string(" Close the file. "), times("no ", 16), times("哈", 16), times("哈哈嘿", 17) + "哈",
         times("one two three four five six seven eight nine ", 20), times("Open <b>the</b> file ", 20),
-        std::string()}) {
+        times("\x01", 20), std::string()}) {
     EXPECT_THAT(repeats(sentence), ElementsAre(sentence));
   }
   EXPECT_THAT(repeats(times("hello ", 20), 4), ElementsAre(times("hello ", 20)));

@@ -55,6 +55,18 @@ TEST(ProtectedText, WithoutALetterThereIsNothingToTranslate) {
   }
 }
 
+TEST(ProtectedText, ScriptsThatAModelHasNotLearntAreNotTranslated) {
+  const std::vector<std::string> latin = {"Latn"};
+  for (const char* text :
+       {"请打开文件并选择单元格。", "𠮷", "Жук 42", "한국어 https://example.org/page", "ー", "3.14%"}) {
+    EXPECT_TRUE(untranslatable(text, latin)) << text;
+  }
+  for (const char* text : {"打开 file", "é", "否 x", "한국어\x01"}) EXPECT_FALSE(untranslatable(text, latin)) << text;
+  const std::vector<std::string> both = {"Hani", "Latn"};
+  EXPECT_FALSE(untranslatable("请打开文件", both));
+  EXPECT_TRUE(untranslatable("Жук", both));
+}
+
 TEST(ProtectedText, TextsAreSortedWithTheirNumber) {
   EXPECT_THAT(protected_texts("%s {0} %s"), ElementsAre("%s", "%s", "{0}"));
   EXPECT_EQ(protected_texts("<b>x</b>"), protected_texts("</b>甲<b>"));
