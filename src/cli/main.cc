@@ -119,9 +119,8 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Large tensors come and go all the time: keep their pages instead of returning them to the system and faulting them
-  // in again.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  // What comes and goes all the time keeps its pages, and what is larger, and rare, gives them back.
+  mallopt(M_MMAP_THRESHOLD, 2 << 20);
   mallopt(M_TRIM_THRESHOLD, -1);
   std::signal(SIGPIPE, SIG_IGN);
   std::ios::sync_with_stdio(false);

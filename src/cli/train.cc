@@ -1,5 +1,6 @@
 // zhuyi train: from a corpus to a model, in a run directory that can be stopped and continued.
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -131,6 +132,7 @@ formats::Model share(train::Communicator& processes, std::optional<formats::Mode
 
 // One of the processes that train, process 0 of them with a directory and a voice.
 void run(CLI::App& app, TrainFlags& o, train::Communicator& processes) {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // here large tensors come and go: they keep their pages
   const bool first = processes.rank() == 0;
   const int most_threads = std::max(1, base::threads() / static_cast<int>(processes.local_size()));
   const fs::path directory = o.training.directory;

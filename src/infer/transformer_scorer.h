@@ -52,6 +52,7 @@ class TransformerScorer final : public Scorer {
   std::vector<std::vector<nn::OutputRows>> outputs_;  // [sentences][members] what is allowed; empty: all tokens
   std::vector<tensor::Tensor> decoded_;               // [members] the decoder's output of the latest step
   std::vector<std::int64_t> sentences_;               // of its rows
+  tensor::Tensor logits_;                             // room for those of some rows
   tensor::Tensor scores_;
   std::vector<std::vector<float>> attention_;  // [rows of the latest step][source tokens]
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/quantize.cc"
@@ -55,7 +56,40 @@ void quantize(const float* x, std::int64_t n, float factor, std::uint8_t flip, s
   }
 }
 
+// The upper half of the bits, rounded. A number that is not finite keeps its own; a NaN has the first of its fraction
+// set, so that it stays one.
 // NOLINTNEXTLINE: one of several definitions, one for each instruction set
+std::uint16_t nearest_bf16(float number) {
+  const auto bits = std::bit_cast<std::uint32_t>(number);
+  const std::uint32_t quiet = std::isnan(number) ? 0x40 : 0;
+  const std::uint32_t rounding = std::isfinite(number) ? 0x7FFF + ((bits >> 16) & 1) : 0;
+  return static_cast<std::uint16_t>(((bits + rounding) >> 16) | quiet);
+}
+
+// NOLINTNEXTLINE: as above
+void narrow_to_bf16(const float* x, std::int64_t n, Bf16* to) {
+  std::int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> u;
+  const hn::RebindToSigned<decltype(d)> whole;
+  const hn::Rebind<std::uint16_t, decltype(d)> half;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (; i + lanes <= n; i += lanes) {
+    const auto v = hn::LoadU(d, x + i);
+    const auto bits = hn::BitCast(u, v);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 1));
+    const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(u, 0x7FFF)));
+    const auto finite = hn::RebindMask(u, hn::IsFinite(v));
+    const auto quiet = hn::IfThenElseZero(hn::RebindMask(u, hn::IsNaN(v)), hn::Set(u, 0x400000));
+    const auto upper = hn::ShiftRight<16>(hn::IfThenElse(finite, rounded, hn::Or(bits, quiet)));
+    hn::StoreU(hn::DemoteTo(half, hn::BitCast(whole, upper)), half, &to[i].bits);
+  }
+#endif
+  for (; i < n; ++i) to[i].bits = nearest_bf16(x[i]);
+}
+
+// NOLINTNEXTLINE: as above
 void quantize_all(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales) {
   for (std::int64_t i = 0; i < x.rows; ++i) {
     const float largest = largest_size(x.row(i), x.columns);
@@ -72,6 +106,7 @@ HWY_AFTER_NAMESPACE();
 namespace zhuyi::kernels {
 namespace {
 HWY_EXPORT(quantize_all);
+HWY_EXPORT(narrow_to_bf16);
 }  // namespace
 
 void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales) {
@@ -80,25 +115,21 @@ void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, st
 
 namespace {
 
-// The upper half of the bits, rounded. A number that is not finite keeps its own; a NaN has the first of its fraction
-// set, so that it stays one.
-std::uint16_t nearest_bf16(float number) {
-  const auto bits = std::bit_cast<std::uint32_t>(number);
-  const std::uint32_t quiet = std::isnan(number) ? 0x40 : 0;
-  const std::uint32_t rounding = std::isfinite(number) ? 0x7FFF + ((bits >> 16) & 1) : 0;
-  return static_cast<std::uint16_t>(((bits + rounding) >> 16) | quiet);
-}
-
 float number_of(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 }  // namespace
 
 void round_to_bf16(std::span<float> numbers) {
-  for (float& number : numbers) number = number_of(nearest_bf16(number));
+  Bf16 narrow[1024];
+  for (std::size_t begin = 0; begin < numbers.size(); begin += std::size(narrow)) {
+    const std::span<float> part = numbers.subspan(begin, std::min(numbers.size() - begin, std::size(narrow)));
+    to_bf16(part, narrow);
+    from_bf16(std::span(narrow).first(part.size()), part);
+  }
 }
 
 void to_bf16(std::span<const float> numbers, std::span<Bf16> to) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) to[i].bits = nearest_bf16(numbers[i]);
+  HWY_DYNAMIC_DISPATCH(narrow_to_bf16)(numbers.data(), std::ssize(numbers), to.data());
 }
 
 void from_bf16(std::span<const Bf16> numbers, std::span<float> to) {

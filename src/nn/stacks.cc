@@ -54,20 +54,16 @@ MapPtr map_to_sources(std::span<const Continuation> hypotheses, std::span<const 
   return map;
 }
 
-// Rows of `old` in this order, then those of `more`, then rows without values up to `capacity`.
-Tensor rows_of(const Tensor& old, std::span<const std::int64_t> rows, const Tensor& more, std::int64_t capacity = 0) {
+// Moves these rows, in ascending order, to the front.
+void move_to_front(const Tensor& x, std::span<const std::int64_t> rows) {
   const auto kept = static_cast<std::int64_t>(rows.size());
-  const Tensor& like = more.columns() > 0 ? more : old;
-  const Tensor result(std::max(kept + more.rows(), capacity), like.columns(), like.dtype());
   for (std::int64_t i = 0; i < kept;) {
     const std::int64_t first = rows[static_cast<std::size_t>(i)];
     std::int64_t end = i + 1;
     while (end < kept && rows[static_cast<std::size_t>(end)] == first + end - i) ++end;
-    result.slice(i, end).assign(old.slice(first, first + end - i));
+    x.move_rows(first, first + end - i, i);
     i = end;
   }
-  if (more.rows() > 0) result.slice(kept, kept + more.rows()).assign(more);
-  return result;
 }
 
 // Forgets the sentences and gives the rows of the memory that are kept.
@@ -153,7 +149,7 @@ void EncoderLayer::pack(kernels::Precision precision) {
 KeysValues LayerCache::append(const KeysValues& rows) {
   const std::int64_t total = used_ + rows.keys.rows();
   const auto add = [&](Tensor& store, const Tensor& added) {
-    if (store.rows() < total) {
+    if (store.columns() != added.columns() || store.rows() < total) {
       const Tensor grown(std::max(total, capacity_), added.columns(), added.dtype());
       if (used_ > 0) grown.slice(0, used_).assign(store.slice(0, used_));
       store = grown;
@@ -163,15 +159,16 @@ KeysValues LayerCache::append(const KeysValues& rows) {
   add(keys_, rows.keys.value());
   add(values_, rows.values.value());
   used_ = total;
-  return {Var(keys_.slice(0, used_)), Var(values_.slice(0, used_))};
+  return all();
 }
+
+KeysValues LayerCache::all() const { return {Var(keys_.slice(0, used_)), Var(values_.slice(0, used_))}; }
 
 void LayerCache::keep(std::span<const std::int64_t> rows, std::int64_t capacity) {
   capacity_ = capacity;
   used_ = static_cast<std::int64_t>(rows.size());
-  if (keys_.empty()) return;
-  keys_ = rows_of(keys_, rows, {}, capacity);
-  values_ = rows_of(values_, rows, {}, capacity);
+  move_to_front(keys_, rows);
+  move_to_front(values_, rows);
 }
 
 DecoderLayer::DecoderLayer(Parameters& parameters, const std::string& name, const Config& config)
@@ -182,9 +179,14 @@ DecoderLayer::DecoderLayer(Parameters& parameters, const std::string& name, cons
       feed_forward_(parameters, name + ".feed_forward", config),
       feed_forward_residual_(parameters, name + ".feed_forward_norm", config) {}
 
+KeysValues DecoderLayer::kept(KeysValues rows) const {
+  if (!in_bf16_) return rows;
+  return {Var(rows.keys.value().to(tensor::DType::bf16)), Var(rows.values.value().to(tensor::DType::bf16))};
+}
+
 Var DecoderLayer::operator()(const Var& x, const Context& context, Run& run) const {
   const auto attend_to_past = [&](const Var& y) {
-    KeysValues past = self_attention_.keys_values(y, run);
+    KeysValues past = kept(self_attention_.keys_values(y, run));
     if (context.cache != nullptr) past = context.cache->append(past);
     return self_attention_.attend(y, past, context.self_map, run);
   };
@@ -248,9 +250,8 @@ void Decoder::join(const Var& encoded, const Segments& sources, std::span<const 
   state.layers.resize(layers_.size());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     auto& [memory, cache] = state.layers[i];
-    const KeysValues added = layers_[i].memory(encoded, run);
-    memory = {Var(rows_of(memory.keys.value(), memory_rows, added.keys.value())),
-              Var(rows_of(memory.values.value(), memory_rows, added.values.value()))};
+    memory.keep(memory_rows, std::ssize(memory_rows) + sources.tokens());
+    memory.append(layers_[i].memory(encoded, run));
     cache.keep(cache_rows, state.row_limit);
   }
   const auto first = static_cast<std::int64_t>(memory_rows.size());
@@ -281,13 +282,17 @@ Var Decoder::step(const Var& x, std::span<const Continuation> hypotheses, Decode
   const MapPtr cross_map = map_to_sources(hypotheses, state.sources);
   Var states = x;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    states = layers_[i](states, {state.layers[i].memory, self_map, cross_map, &state.layers[i].cache}, run);
+    states = layers_[i](states, {state.layers[i].memory.all(), self_map, cross_map, &state.layers[i].cache}, run);
   }
   return norm_ ? (*norm_)(states, run) : states;
 }
 
 void Decoder::pack(kernels::Precision precision) {
   for (DecoderLayer& layer : layers_) layer.pack(precision);
+}
+
+void Decoder::keep_in_bf16() {
+  for (DecoderLayer& layer : layers_) layer.keep_in_bf16();
 }
 
 }  // namespace zhuyi::nn

@@ -30,12 +30,14 @@ class EncoderLayer {
   Residual feed_forward_residual_;
 };
 
-// The keys and values of the tokens produced so far, a row a token in the order of production, for one layer.
+// The keys and values of tokens, a row a token, for one layer: of those produced so far, or of the source.
 class LayerCache {
  public:
-  // Adds rows and gives all rows so far.
+  // Adds rows and gives all rows so far, which are valid until the next call.
   KeysValues append(const KeysValues& rows);
-  // Keeps these rows, in this order, and forgets the others. There is room for `capacity` before the cache grows.
+  KeysValues all() const;
+  // Keeps these rows, in ascending order, and forgets the others. When the cache grows again there is room for
+  // `capacity` rows.
   void keep(std::span<const std::int64_t> rows, std::int64_t capacity);
 
  private:
@@ -51,19 +53,25 @@ class DecoderLayer {
   DecoderLayer(Parameters& parameters, const std::string& name, const Config& config);
 
   // The keys and values of the encoder's output, computed once a sentence.
-  KeysValues memory(const Var& encoded, Run& run) const { return cross_attention_.keys_values(encoded, run); }
+  KeysValues memory(const Var& encoded, Run& run) const { return kept(cross_attention_.keys_values(encoded, run)); }
 
   // What a token sees besides the memory: with a cache, the rows in it and those of x, as the map says.
   struct Context {
-    const KeysValues& memory;
+    KeysValues memory;
     MapPtr self_map;
     MapPtr cross_map;
     LayerCache* cache = nullptr;  // none: self-attention is over x itself
   };
   Var operator()(const Var& x, const Context& context, Run& run) const;
   void pack(kernels::Precision precision);
+  // All keys and values are rounded to bf16 from now on, and kept as such: half the memory, for models without
+  // gradients.
+  void keep_in_bf16() { in_bf16_ = true; }
 
  private:
+  KeysValues kept(KeysValues rows) const;
+
+  bool in_bf16_ = false;
   MultiHeadAttention self_attention_;
   Residual self_residual_;
   MultiHeadAttention cross_attention_;
@@ -89,8 +97,8 @@ class Encoder {
 // and for each live hypothesis where its own tokens lie in them. Reordering hypotheses moves indices, not keys.
 struct DecoderState {
   struct Layer {
-    KeysValues memory;
-    LayerCache cache;
+    LayerCache memory;  // of the sources
+    LayerCache cache;   // of the tokens produced so far
   };
   // Rows [begin, end) of the memory; none for a sentence that has left.
   struct Source {
@@ -127,6 +135,7 @@ class Decoder {
   // One token a hypothesis: x [hypotheses, d_model]. Hypotheses of one sentence stand side by side.
   Var step(const Var& x, std::span<const Continuation> hypotheses, DecoderState& state, Run& run) const;
   void pack(kernels::Precision precision);
+  void keep_in_bf16();
 
  private:
   std::vector<DecoderLayer> layers_;

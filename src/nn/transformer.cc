@@ -52,6 +52,7 @@ Transformer::Transformer(const Config& config, std::int32_t bos, std::uint64_t s
 Transformer::Transformer(const Config& config, std::int32_t bos, kernels::Precision precision, const Int8Source& int8)
     : Transformer(config, bos) {
   precision_ = precision;
+  if (precision != kernels::Precision::f32) decoder_->keep_in_bf16();
   if (precision == kernels::Precision::int8) {
     for (const ops::Weight& weight : weights()) {
       weight.parameter->int8 = int8(weight);
@@ -162,6 +163,11 @@ Tensor Transformer::logits(const Tensor& decoded, const OutputRows* outputs) con
   Run run;
   if (outputs == nullptr) return logits(Var(decoded), run).value();
   return ops::linear(Var(decoded), outputs->weight, outputs->bias, run).value();
+}
+
+void Transformer::logits_into(const Tensor& decoded, const Tensor& out) const {
+  Run run;
+  ops::linear_into(decoded, output_, output_bias_, run, out);
 }
 
 OutputRows Transformer::output_rows(std::span<const std::int32_t> ids) const {

@@ -36,6 +36,25 @@ autograd::Work work_of(const AttentionMap& map, std::int64_t d_k, std::int64_t d
   return {.flops = 2 * pairs * static_cast<double>(d_k + d_v)};
 }
 
+// Keys and values that were kept in bf16: read as they are where the map looks them up, else widened first.
+void attention_over_bf16(const Var& q, const Var& k, const Var& v, const AttentionMap& map,
+                         const AttentionOptions& options, const Tensor& out, const Tensor& weights) {
+  if (!map.looked_up()) {
+    const Var wide_k(k.value().to(tensor::DType::f32));
+    const Var wide_v(v.value().to(tensor::DType::f32));
+    kernels::attention<float>(inputs_of<float>(q, wide_k, wide_v, options, {}), map, out.matrix<float>(),
+                              weights.data<float>());
+    return;
+  }
+  const AttentionInputs<float, kernels::Bf16> inputs{q.value().matrix<float>(),
+                                                     k.value().matrix<kernels::Bf16>(),
+                                                     v.value().matrix<kernels::Bf16>(),
+                                                     options.heads,
+                                                     options.similarity,
+                                                     {}};
+  kernels::attention<float>(inputs, map, out.matrix<float>(), weights.data<float>());
+}
+
 }  // namespace
 
 Var attention(const Var& q, const Var& k, const Var& v, std::shared_ptr<const AttentionMap> map,
@@ -48,14 +67,22 @@ Var attention(const Var& q, const Var& k, const Var& v, std::shared_ptr<const At
   const Timing timing(run.profile(), Operation::attention, Pass::forward, work);
   const kernels::Dropout mask = run.next_dropout(options.dropout);
   const bool differentiable = q.tracked() || k.tracked() || v.tracked();
+  base::check_kind(
+      k.value().dtype() == v.value().dtype() && (k.value().dtype() == q.value().dtype() || !run.recording()),
+      base::ErrorKind::internal, "attention: q {}, k {}, v {} while gradients are recorded", q.value().shape(),
+      k.value().shape(), v.value().shape());
   const bool keep = (run.recording() && differentiable) || run.attention_records != nullptr;
   const tensor::DType dtype = q.value().dtype();
   Tensor out(q.rows(), v.columns(), dtype);
   Tensor weights(1, keep ? kernels::attention_weight_count(*map, options.heads) : 0, dtype);
-  visit(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    kernels::attention<T>(inputs_of<T>(q, k, v, options, mask), *map, out.matrix<T>(), weights.data<T>());
-  });
+  if (k.value().dtype() == tensor::DType::bf16) {
+    attention_over_bf16(q, k, v, *map, options, out, weights);
+  } else {
+    visit(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::attention<T>(inputs_of<T>(q, k, v, options, mask), *map, out.matrix<T>(), weights.data<T>());
+    });
+  }
   if (run.attention_records != nullptr) run.attention_records->push_back({options.heads, weights});
   return run.output(out, differentiable, [=](const Tensor& dout, Tape& tape) {
     // Gradients of q, k, v and the weights.

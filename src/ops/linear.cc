@@ -44,21 +44,34 @@ Weight Weight::some_outputs(std::span<const std::int32_t> outputs) const {
   return weight;
 }
 
-Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& run) {
-  check(x.columns() == weight.inputs(), "linear: x is {}, {} takes {} columns", x.value().shape(),
-        weight.parameter->name, weight.inputs());
-  // Of one product with the weight: 2 tokens in out. Backward has one more for each gradient.
-  const autograd::Work work{2 * static_cast<double>(x.rows()) * static_cast<double>(weight.inputs() * weight.outputs()),
-                            run.precision};
-  const Timing timing(run.profile(), Operation::linear, Pass::forward, work);
-  Tensor out(x.rows(), weight.outputs(), x.value().dtype());
+namespace {
+
+// Of one product with the weight: 2 tokens in out. Backward has one more for each gradient.
+autograd::Work work_of(const Tensor& x, const Weight& weight, const Run& run) {
+  return {2 * static_cast<double>(x.rows()) * static_cast<double>(weight.inputs() * weight.outputs()), run.precision};
+}
+
+}  // namespace
+
+void linear_into(const Tensor& x, const Weight& weight, const ParameterPtr& bias, Run& run, const Tensor& out) {
+  check(x.columns() == weight.inputs(), "linear: x is {}, {} takes {} columns", x.shape(), weight.parameter->name,
+        weight.inputs());
+  check(out.rows() == x.rows() && out.columns() == weight.outputs(), "linear: room for {}, {} gives {} columns",
+        out.shape(), weight.parameter->name, weight.outputs());
+  const Timing timing(run.profile(), Operation::linear, Pass::forward, work_of(x, weight, run));
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     GemmOptions<T> options;
     options.precision = run.precision;
     if (bias) options.bias = bias->value.data<T>().data();
-    product<T>(x.value().matrix<T>(), weight, out.matrix<T>(), options, run.recording());
+    product<T>(x.matrix<T>(), weight, out.matrix<T>(), options, run.recording());
   });
+}
+
+Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& run) {
+  const Tensor out(x.rows(), weight.outputs(), x.value().dtype());
+  linear_into(x.value(), weight, bias, run, out);
+  const autograd::Work work = work_of(x.value(), weight, run);
   return run.output(out, true, [x, weight, bias, work](const Tensor& dy, autograd::Tape& tape) {
     const Timing backward_timing(tape.profile(), Operation::linear, Pass::backward,
                                  {(x.tracked() ? 2 : 1) * work.flops, work.precision});

@@ -43,6 +43,9 @@ struct Weight {
 
 // x W + bias: [tokens, in] -> [tokens, out]. bias [1, out] or nullptr.
 Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& run);
+// The same into memory that is there, [tokens, out], without a tape.
+void linear_into(const tensor::Tensor& x, const Weight& weight, const ParameterPtr& bias, Run& run,
+                 const tensor::Tensor& out);
 
 // factor * table[ids]: [tokens, width]. Ids must be in [0, table rows).
 Var embedding(const ParameterPtr& table, std::span<const std::int32_t> ids, double factor, Run& run);

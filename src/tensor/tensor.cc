@@ -34,7 +34,7 @@ void in_pieces(std::int64_t size, const Body& body) {
 
 }  // namespace
 
-std::string name_of(DType dtype) { return dtype == DType::f32 ? "f32" : "f64"; }
+std::string name_of(DType dtype) { return dtype == DType::f32 ? "f32" : dtype == DType::f64 ? "f64" : "bf16"; }
 
 std::shared_ptr<Storage> Storage::allocate(std::int64_t bytes) {
   auto storage = std::make_shared<Storage>();
@@ -89,6 +89,7 @@ std::string Tensor::shape() const { return fmt::format("{}[{}, {}]", name_of(dty
 double Tensor::at(std::int64_t row, std::int64_t column) const {
   check(row >= 0 && row < rows_ && column >= 0 && column < columns_, "tensor: ({}, {}) is outside {}", row, column,
         shape());
+  if (dtype_ == DType::bf16) return slice(row, row + 1).to(DType::f32).at(0, column);
   return visit(dtype_, [&](auto zero) {
     using T = decltype(zero);
     return static_cast<double>(data<T>()[static_cast<std::size_t>(row * columns_ + column)]);
@@ -113,6 +114,18 @@ Tensor Tensor::clone() const {
 
 Tensor Tensor::to(DType dtype) const {
   Tensor copy(rows_, columns_, dtype);
+  if (dtype == dtype_) {
+    copy.assign(*this);
+    return copy;
+  }
+  if (dtype_ == DType::f32 && dtype == DType::bf16) {
+    kernels::to_bf16(data<float>(), copy.data<kernels::Bf16>());
+    return copy;
+  }
+  if (dtype_ == DType::bf16 && dtype == DType::f32) {
+    kernels::from_bf16(data<kernels::Bf16>(), copy.data<float>());
+    return copy;
+  }
   visit(dtype_, [&](auto from) {
     using From = decltype(from);
     visit(dtype, [&](auto to) {
@@ -141,6 +154,14 @@ void Tensor::assign(const Tensor& other) const {
   in_pieces(size(), [&](std::size_t begin, std::size_t count) {
     std::copy_n(other.pointer() + begin * width, count * width, pointer() + begin * width);
   });
+}
+
+void Tensor::move_rows(std::int64_t begin, std::int64_t end, std::int64_t to) const {
+  check(to >= 0 && to <= begin && begin <= end && end <= rows_, "move_rows: rows {} to {} of {} to {}", begin, end,
+        shape(), to);
+  const std::int64_t width = columns_ * bytes_of(dtype_);
+  if (to == begin || end == begin || width == 0) return;
+  std::copy(pointer() + begin * width, pointer() + end * width, pointer() + to * width);
 }
 
 }  // namespace zhuyi::tensor

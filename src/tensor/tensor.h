@@ -9,25 +9,28 @@
 
 #include "base/error.h"
 #include "kernels/matrix.h"
+#include "kernels/quantize.h"
 
 namespace zhuyi::tensor {
 
-enum class DType { f32, f64 };
+// What the numbers are in memory. bf16 is for keeping numbers, not for computing with them.
+enum class DType { f32, f64, bf16 };
 
 // The DType of a C++ type.
 template <class T>
 constexpr DType dtype_of() {
-  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
-  return std::is_same_v<T, float> ? DType::f32 : DType::f64;
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, kernels::Bf16>);
+  return std::is_same_v<T, float> ? DType::f32 : std::is_same_v<T, double> ? DType::f64 : DType::bf16;
 }
 
-constexpr std::int64_t bytes_of(DType dtype) { return dtype == DType::f32 ? 4 : 8; }
+constexpr std::int64_t bytes_of(DType dtype) { return dtype == DType::f32 ? 4 : dtype == DType::f64 ? 8 : 2; }
 std::string name_of(DType dtype);
 
 // Calls body with a float or a double, by the dtype: visit(x.dtype(), [&](auto zero) { using T = decltype(zero); ...
-// }).
+// }). Throws internal for bf16.
 template <class Body>
 auto visit(DType dtype, Body&& body) {
+  base::check_kind(dtype != DType::bf16, base::ErrorKind::internal, "tensor: arithmetic in bf16; expected f32 or f64");
   return dtype == DType::f32 ? body(float{}) : body(double{});
 }
 
@@ -91,11 +94,13 @@ class Tensor {
   Tensor reshape(std::int64_t rows, std::int64_t columns) const;
   // A copy of the numbers.
   Tensor clone() const;
-  // A copy with another dtype.
+  // A copy with another dtype; between bf16 and f64 there is no way.
   Tensor to(DType dtype) const;
   void fill(double value) const;
   // Copies the numbers of a tensor of the same shape and dtype over these.
   void assign(const Tensor& other) const;
+  // Copies rows [begin, end) over those from `to` on, at or before `begin`; they may overlap.
+  void move_rows(std::int64_t begin, std::int64_t end, std::int64_t to) const;
 
  private:
   std::byte* pointer() const { return storage_ ? storage_->data() + byte_offset_ : nullptr; }

@@ -160,5 +160,41 @@ TEST(Segments, SentencesOneAfterAnother) {
   EXPECT_EQ(segments.count(), 3);
 }
 
+// 8 bits of precision: 1/256 beyond 1 lies half way and goes to the even neighbour, 3/256 to the other side.
+TEST(Bf16, KeepsTheUpperHalfOfTheBits) {
+  const Tensor wide = Tensor::of(2, 3, {1, 1 + 1.0 / 256, 1 + 3.0 / 256, -2.5, 0, 3.0e38});
+  const Tensor narrow = wide.to(DType::bf16);
+  EXPECT_EQ(narrow.shape(), "bf16[2, 3]");
+  EXPECT_EQ(narrow.at(0, 0), 1);
+  EXPECT_EQ(narrow.at(0, 1), 1);
+  EXPECT_EQ(narrow.at(0, 2), 1 + 4.0 / 256);
+  EXPECT_EQ(narrow.at(1, 0), -2.5);
+  EXPECT_EQ(narrow.at(1, 1), 0);
+  EXPECT_NEAR(narrow.at(1, 2), 3.0e38, 3.0e38 / 256);
+  const Tensor back = narrow.to(DType::f32);
+  EXPECT_EQ(back.at(0, 2), 1 + 4.0 / 256);
+  const Tensor copy = narrow.clone();
+  copy.slice(0, 1).assign(narrow.slice(1, 2));
+  EXPECT_EQ(copy.at(0, 0), -2.5);
+  EXPECT_EQ(narrow.at(0, 0), 1);
+}
+
+TEST(Bf16, IsNoTypeToComputeWith) {
+  const Tensor narrow = Tensor::of(1, 1, {1}).to(DType::bf16);
+  EXPECT_EQ(kind_of([&] { narrow.fill(0); }), base::ErrorKind::internal);
+  EXPECT_EQ(kind_of([&] { narrow.data<float>(); }), base::ErrorKind::internal);
+  EXPECT_EQ(kind_of([&] { narrow.to(DType::f64); }), base::ErrorKind::internal);
+}
+
+TEST_P(BothTypes, RowsMoveToTheFront) {
+  const Tensor tensor = counting(5, 2, GetParam());
+  tensor.move_rows(2, 5, 1);  // they overlap
+  for (std::int64_t row = 1; row < 4; ++row) EXPECT_EQ(tensor.at(row, 1), static_cast<double>(2 * (row + 1) + 1));
+  EXPECT_EQ(tensor.at(0, 1), 1);
+  EXPECT_EQ(tensor.at(4, 1), 9);
+  EXPECT_EQ(kind_of([&] { tensor.move_rows(1, 2, 3); }), base::ErrorKind::invalid_argument);
+  EXPECT_EQ(kind_of([&] { tensor.move_rows(4, 6, 0); }), base::ErrorKind::invalid_argument);
+}
+
 }  // namespace
 }  // namespace zhuyi::tensor
