@@ -11,13 +11,13 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "kernels/rows.h"
 
 namespace zhuyi::infer {
 namespace {
 
 using Tokens = std::vector<std::int32_t>;
 
-constexpr std::int64_t kBlock = 64;         // values looked at together by the scan of a row
 constexpr float kLargestLogarithm = 1e-3F;  // what rounding may add to the logarithm of probability 1
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 constexpr float kImpossible = -1e9F;  // stands for the logarithm of 0 where a token is forced
@@ -30,13 +30,6 @@ float hopeless(const Candidate& worst, std::int64_t parent, double sum) {
   float value = static_cast<float>(std::clamp(worst.sum - sum, -kLargest, kLargest));
   while (sum + static_cast<double>(value) > worst.sum) value = std::nextafter(value, kNothing);
   return value;
-}
-
-// Whether some value is above the limit, or nan. Written so that compilers vectorise it.
-bool any_above(const float* values, std::int64_t count, float limit) {
-  int found = 0;
-  for (std::int64_t i = 0; i < count; ++i) found |= static_cast<int>(!(values[i] <= limit));
-  return found != 0;
 }
 
 void check_value(float value, std::int64_t token, const StepInput& input) {
@@ -96,28 +89,23 @@ Candidate candidate_of(const StepInput& input, const Parent& parent, std::int32_
 // The plain tokens of a row: most values are only compared with the worst candidate so far, so a whole row costs one
 // pass and about `limit` ln(vocabulary / limit) insertions.
 void scan(const StepInput& input, const Parent& parent, std::size_t limit, std::vector<Candidate>& best) {
-  const float* row = input.rows.row(parent.rank);
+  const std::span<const float> row(input.rows.row(parent.rank), static_cast<std::size_t>(input.rows.columns));
   const Extensions& extensions = parent.extensions;
-  for (std::int64_t begin = 0; begin < input.rows.columns; begin += kBlock) {
-    const std::int64_t end = std::min(input.rows.columns, begin + kBlock);
-    const float too_low = best.size() == limit ? hopeless(best.back(), parent.rank, parent.sum) : kNothing;
-    if (!any_above(row + begin, end - begin, too_low)) continue;
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (row[i] <= too_low) continue;
-      check_value(row[i], i, input);
-      const auto token = static_cast<std::int32_t>(i);
-      if (input.rules.suppressed[static_cast<std::size_t>(i)] != 0) continue;
-      if (token == input.rules.options.eos && !extensions.may_end) continue;
-      if (!extensions.plain(token) || std::binary_search(parent.apart.begin(), parent.apart.end(), token)) continue;
-      const Candidate candidate{.sum = parent.sum + static_cast<double>(row[i]),
-                                .term = static_cast<double>(row[i]),
-                                .parent = parent.rank,
-                                .value = row[i],
-                                .token = token};
-      if (worthy(best, limit, candidate) && text_permits(extensions, token, input.rules)) {
-        insert(best, limit, candidate);
-      }
-    }
+  const auto next = [&](std::int64_t begin) {
+    const bool full = best.size() == limit;
+    return kernels::first_above(row, begin, full ? hopeless(best.back(), parent.rank, parent.sum) : kNothing);
+  };
+  for (std::int64_t i = next(0); i < std::ssize(row); i = next(i + 1)) {
+    const float value = row[static_cast<std::size_t>(i)];
+    check_value(value, i, input);
+    const auto token = static_cast<std::int32_t>(i);
+    if (input.rules.suppressed[static_cast<std::size_t>(i)] != 0) continue;
+    if (token == input.rules.options.eos && !extensions.may_end) continue;
+    if (!extensions.plain(token) || std::binary_search(parent.apart.begin(), parent.apart.end(), token)) continue;
+    const double term = static_cast<double>(value);
+    const Candidate candidate{
+        .sum = parent.sum + term, .term = term, .parent = parent.rank, .value = value, .token = token};
+    if (worthy(best, limit, candidate) && text_permits(extensions, token, input.rules)) insert(best, limit, candidate);
   }
 }
 

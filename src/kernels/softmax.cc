@@ -100,6 +100,23 @@ const SoftmaxKernels<T>* softmax_table() {
 
 }  // namespace
 
+// NOLINTNEXTLINE: one of several definitions, one for each instruction set
+std::int64_t first_above_serial(const float* x, std::int64_t begin, std::int64_t n, float limit) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto low = hn::Set(d, limit);
+  std::int64_t i = begin;
+  const auto all_low = [&](std::int64_t at) HWY_ATTR { return hn::Le(hn::LoadU(d, x + at), low); };
+  while (i + 4 * lanes <= n) {
+    const auto two = hn::And(all_low(i), all_low(i + lanes));
+    const auto other = hn::And(all_low(i + 2 * lanes), all_low(i + 3 * lanes));
+    if (!hn::AllTrue(d, hn::And(two, other))) break;
+    i += 4 * lanes;
+  }
+  while (i < n && x[i] <= limit) ++i;
+  return i;
+}
+
 const SoftmaxKernels<float>* softmax_table_f32() { return softmax_table<float>(); }
 const SoftmaxKernels<double>* softmax_table_f64() { return softmax_table<double>(); }
 
@@ -111,6 +128,7 @@ namespace zhuyi::kernels {
 
 HWY_EXPORT(softmax_table_f32);
 HWY_EXPORT(softmax_table_f64);
+HWY_EXPORT(first_above_serial);
 
 template <>
 const SoftmaxKernels<float>& softmax_kernels() {
@@ -145,6 +163,10 @@ void log_softmax(Matrix<T> x) {
   base::parallel_for(x.rows, rows_per_piece(x.columns), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) softmax_kernels<T>().log_softmax(x.row(i), x.columns);
   });
+}
+
+std::int64_t first_above(std::span<const float> x, std::int64_t begin, float limit) {
+  return HWY_DYNAMIC_DISPATCH(first_above_serial)(x.data(), begin, std::ssize(x), limit);
 }
 
 template <class T>

@@ -33,6 +33,21 @@ void on_all_shapes(const Body& body) {
   });
 }
 
+TEST(FirstAbove, IsThatOfAPlainLoop) {
+  on_every_target([](const std::string& target) {
+    std::vector<float> x = normals<float>(300, 3);
+    x[150] = std::numeric_limits<float>::quiet_NaN();
+    x[299] = 7;
+    for (const float limit : {-10.0F, 0.0F, 1.5F, 6.0F, 7.0F, std::numeric_limits<float>::infinity()}) {
+      for (std::int64_t begin = 0; begin <= 300; ++begin) {
+        std::int64_t expected = begin;
+        while (expected < 300 && x[at(expected)] <= limit) ++expected;
+        ASSERT_EQ(first_above(x, begin, limit), expected) << target << ", " << begin << ", " << limit;
+      }
+    }
+  });
+}
+
 template <class T>
 void softmax_equals_reference(std::int64_t rows, std::int64_t columns, const std::string& where) {
   const std::vector<T> x = normals<T>(rows * columns, 1, 4);
