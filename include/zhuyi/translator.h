@@ -145,8 +145,9 @@ struct Options {
 
   // Work. None of it changes an answer.
   int threads = 0;                         // of one call; 0: all cores
-  std::int64_t batch = 16;                 // sentences that a thread translates together,
+  std::int64_t batch = 8;                  // sentences that a thread translates together,
   std::int64_t batch_tokens = 4096;        //   and their source pieces
+  std::int64_t memory = 0;                 // bytes that keys and values may come to, of all threads; 0: no limit
   std::function<bool()> interrupted = {};  // asked now and then, by any thread; when it gives true, the call ends with
                                            //   ErrorKind::interrupted
 };

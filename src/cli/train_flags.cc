@@ -2,12 +2,12 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "base/error.h"
+#include "cli/memory_text.h"
 
 namespace zhuyi::cli {
 namespace {
@@ -24,20 +24,6 @@ V parse(const std::string& name, const std::string& text) {
     check(CLI::detail::lexical_cast(text, value), "--{}: '{}' is not a value for it", name, text);
     return value;
   }
-}
-
-// "4G", "512M", "100000K" or bytes, as bytes.
-std::int64_t bytes_of(const std::string& text) {
-  const std::string_view units = "KMG";
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(text.data(), end, number);
-  const std::size_t unit = rest == end ? std::string_view::npos : units.find(*rest);
-  const std::size_t shift = unit == std::string_view::npos ? 0 : 10 * (unit + 1);
-  const bool whole = rest == end || (unit != std::string_view::npos && rest + 1 == end);
-  check(code == std::errc() && whole && number >= 0 && number < (std::int64_t{1} << 32),
-        "--memory is '{}', expected a size such as 8G or 700M (0: no limit)", text);
-  return number << shift;
 }
 
 void declare_data(CLI::App& app, TrainFlags& o) {
@@ -179,7 +165,7 @@ void complete_train_flags(CLI::App& app, TrainFlags& o) {
   t.batches.unit = data::batch_unit_of(o.texts.batch_by);
   if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
   t.batches.seed = t.seed;
-  t.memory = bytes_of(o.memory);
+  t.memory = memory_of(o.memory);
   train::validate(t);
   check(o.texts.max_tokens >= 0 && o.translate >= 0,
         "--max-tokens is {} and --validate-translations {}, expected 0 or more", o.texts.max_tokens, o.translate);

@@ -167,7 +167,7 @@ void skip_done(LineReader& reader, Job& job) {
 
 // Translates all lines, or those until an interrupt.
 void translate_all(LineReader& reader, Job& job) {
-  const std::int64_t window = job.flags.line ? 1 : 8 * job.flags.batch * job.flags.threads;
+  const std::int64_t window = job.flags.line ? 1 : 16 * job.flags.batch * job.flags.threads;
   skip_done(reader, job);
   for (;;) {
     const std::vector<std::string> lines = reader.window(window, interrupted);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/memory_text.h"
 #include "infer/shortlist.h"
 
 namespace zhuyi::cli {
@@ -128,6 +129,9 @@ void declare_work(CLI::App& app, TranslateFlags& flags) {
   app.add_option("--batch-tokens", flags.batch_tokens, "Source pieces translated together; changes the speed only")
       ->check(CLI::Range(1, 1 << 20))
       ->option_text(fmt::format("N [{}]", flags.batch_tokens));
+  app.add_option("--memory", flags.memory,
+                 "Split batches so that keys and values stay within this, such as 200M, for all threads together")
+      ->option_text("SIZE [no limit]");
   app.add_option("--threads", flags.threads, "Threads")->check(CLI::Range(1, 1024))->option_text("N [all cores]");
 }
 
@@ -157,6 +161,7 @@ infer::TranslateOptions options_of(const TranslateFlags& flags, const infer::Tra
   if (!flags.rescore.empty()) how.search.n_best = std::max(how.search.n_best, how.search.beam_size);
   how.batches.sentences = flags.batch;
   how.batches.source_tokens = flags.batch_tokens;
+  how.batches.memory = memory_of(flags.memory);
   how.max_source_tokens = flags.max_source_tokens;
   how.split = flags.split;
   how.splitter = text::SentenceSplitter(flags.language);

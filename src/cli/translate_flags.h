@@ -46,8 +46,9 @@ struct TranslateFlags {
   std::int64_t alignment_layer = 0;  // 0: the last
   std::int64_t alignment_head = 0;   // 0: the mean
   // Work.
-  std::int64_t batch = 16;
+  std::int64_t batch = 8;
   std::int64_t batch_tokens = 4096;
+  std::string memory = "0";
   int threads = 1;
   bool line = false;
 };

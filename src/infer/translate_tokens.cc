@@ -19,6 +19,7 @@ using Sources = std::span<const std::vector<std::int32_t>>;
 void check_limits(const BatchLimits& limits) {
   base::check(limits.sentences >= 1 && limits.source_tokens >= 1,
               "batches of {} sentences and {} tokens, expected 1 or more", limits.sentences, limits.source_tokens);
+  base::check(limits.memory >= 0, "batches within {} bytes, expected 0 (no limit) or more", limits.memory);
 }
 
 void stop_if_asked(const BatchLimits& limits) {
@@ -43,6 +44,7 @@ struct Work {
   std::span<const SentenceOptions> own;
   const BatchLimits& limits;
   std::int64_t capacity = 1;          // sentences that one thread has at a time
+  std::int64_t memory = 0;            // bytes of keys and values that one thread may have; 0: no limit
   std::vector<std::size_t> order;     // longest first
   std::atomic<std::size_t> next = 0;  // place in `order`
   std::vector<std::vector<Hypothesis>> answers;
@@ -65,6 +67,7 @@ class Batch {
       for (BeamSearch::Answer& answer : search_.step()) {
         const std::size_t index = indices_[static_cast<std::size_t>(answer.sentence)];
         tokens_ -= std::ssize(work_.sources[index]);
+        memory_ -= memory_of(index);
         work_.answers[index] = std::move(answer.hypotheses);
       }
     }
@@ -78,12 +81,15 @@ class Batch {
     std::vector<std::vector<std::int32_t>> sources;
     const std::size_t first = indices_.size();
     while (std::ssize(sources) < free) {
-      if (search_.sentences() + std::ssize(sources) > 0 && tokens_ >= work_.limits.source_tokens) break;
+      const bool others = search_.sentences() + std::ssize(sources) > 0;
+      if (others && tokens_ >= work_.limits.source_tokens) break;
+      if (others && work_.memory > 0 && memory_ + next_memory() > work_.memory) break;
       const std::size_t place = work_.next++;
       if (place >= work_.order.size()) break;
       const std::size_t index = work_.order[place];
       sources.push_back(work_.sources[index]);
       tokens_ += std::ssize(sources.back());
+      memory_ += memory_of(index);
       indices_.push_back(index);
     }
     if (sources.empty()) return;
@@ -93,6 +99,26 @@ class Batch {
       own.repeats = std::max(own.repeats, most_repeats(sources[i]));
       search_.join(static_cast<std::int64_t>(first + i), std::ssize(sources[i]), work_.rules, std::move(own));
     }
+  }
+
+  // Bytes of the keys and values of a sentence and its hypotheses, were they all as long as they may be. (The cache has
+  // some room to spare, see nn::Decoder::step: a quarter more.)
+  std::int64_t memory_of(std::size_t index) const {
+    const SearchOptions& options = work_.rules->options;
+    const std::int64_t source = std::ssize(work_.sources[index]);
+    const std::int64_t hypotheses = options.sampling.on ? options.n_best : options.beam_size;
+    const std::int64_t prefix = work_.own.empty() ? 0 : std::ssize(work_.own[index].prefix) + 1;
+    const std::int64_t longest = std::max(maximum_length(options, source), prefix);
+    std::int64_t bytes_of_token = 0;
+    for (const Member& member : work_.models) bytes_of_token += member.model->bytes_of_keys_and_values();
+    return bytes_of_token * (source + hypotheses * longest * 5 / 4);
+  }
+
+  // Of the next sentence in the order, whoever takes it; others may have taken it meanwhile, and then what comes is
+  // shorter.
+  std::int64_t next_memory() const {
+    const std::size_t place = work_.next;
+    return place < work_.order.size() ? memory_of(work_.order[place]) : 0;
   }
 
   // What each may use, with a shortlist: what it says, and what is asked of the sentence.
@@ -119,6 +145,7 @@ class Batch {
   BeamSearch search_;
   std::vector<std::size_t> indices_;  // of the scorer's sentences
   std::int64_t tokens_ = 0;           // of the sources that are not done
+  std::int64_t memory_ = 0;           // likewise
 };
 
 // Indices of the sources, longest first, cut into batches.
@@ -177,6 +204,7 @@ std::vector<std::vector<Hypothesis>> translate_tokens(std::span<const Member> mo
   const std::int64_t threads = std::min<std::int64_t>(base::threads(), count);
   if (threads == 0) return {};
   work.capacity = std::min(limits.sentences, (count + threads - 1) / threads);
+  work.memory = (limits.memory + threads - 1) / threads;
   base::parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) Batch(work).run();
   });

@@ -13,8 +13,11 @@ namespace zhuyi::infer {
 
 // How sentences are put together. None of it changes any answer.
 struct BatchLimits {
-  std::int64_t sentences = 16;
+  std::int64_t sentences = 8;
   std::int64_t source_tokens = 4096;
+  // Bytes that the keys and values of all threads together may come to, were every translation as long as it may be;
+  // 0: no limit. A sentence that needs more than a thread's share is translated without company.
+  std::int64_t memory = 0;
   // Asked now and then, by several threads; when it gives true, the call ends with Error{interrupted}.
   std::function<bool()> interrupted = {};
 };

@@ -149,7 +149,8 @@ std::vector<std::pair<std::string_view, Setter>> setters() {
           {"rescore-reverse", flag(&Options::rescore_reverse)},
           {"threads", number(&Options::threads)},
           {"batch", number(&Options::batch)},
-          {"batch-tokens", number(&Options::batch_tokens)}};
+          {"batch-tokens", number(&Options::batch_tokens)},
+          {"memory", number(&Options::memory)}};
 }
 
 }  // namespace

@@ -115,6 +115,7 @@ infer::TranslateOptions translate_options(const Options& options, const LoadedTr
   how.search.shortlist = std::move(shortlist);
   how.batches.sentences = options.batch;
   how.batches.source_tokens = options.batch_tokens;
+  how.batches.memory = options.memory;
   how.max_source_tokens = options.max_source_tokens;
   how.split = options.split;
   if (options.language != Options().language) how.splitter = text::SentenceSplitter(options.language);

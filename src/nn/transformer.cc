@@ -170,6 +170,13 @@ void Transformer::logits_into(const Tensor& decoded, const Tensor& out) const {
   ops::linear_into(decoded, output_, output_bias_, run, out);
 }
 
+std::int64_t Transformer::bytes_of_keys_and_values() const {
+  const bool half = precision_ != kernels::Precision::f32;
+  const tensor::DType dtype = half ? tensor::DType::bf16 : parameters_.list().front()->value.dtype();
+  return config_.decoder_layers * config_.heads * (config_.key_width() + config_.value_width()) *
+         tensor::bytes_of(dtype);
+}
+
 OutputRows Transformer::output_rows(std::span<const std::int32_t> ids) const {
   OutputRows result{.ids = {ids.begin(), ids.end()}, .weight = output_.some_outputs(ids), .bias = nullptr};
   if (!output_bias_) return result;

@@ -86,6 +86,8 @@ class Transformer {
   // Logits of the decoder's output, without a record: [tokens, target vocabulary], or [tokens, ids] of some outputs,
   // each number the same as among all.
   tensor::Tensor logits(const tensor::Tensor& decoded, const OutputRows* outputs = nullptr) const;
+  // What decoding keeps in memory for each token of a source and of each hypothesis: keys and values of all layers.
+  std::int64_t bytes_of_keys_and_values() const;
   // All logits, into memory that is there: [rows of decoded, target vocabulary].
   void logits_into(const tensor::Tensor& decoded, const tensor::Tensor& out) const;
   // The rows of the output projection for some target pieces.

@@ -34,11 +34,16 @@ Sentences some_sources(const formats::Model& model, std::int64_t count) {
 }
 
 std::vector<std::vector<Hypothesis>> found_by(const formats::Model& model, const Sentences& sources,
-                                              std::int64_t batch) {
+                                              const BatchLimits& limits) {
   SearchOptions options = search_options(model);
   options.n_best = 3;
   options.max_length_extra = 6;
-  return translate_tokens(*model.transformer, sources, options, {.sentences = batch});
+  return translate_tokens(*model.transformer, sources, options, limits);
+}
+
+std::vector<std::vector<Hypothesis>> found_by(const formats::Model& model, const Sentences& sources,
+                                              std::int64_t batch) {
+  return found_by(model, sources, BatchLimits{.sentences = batch});
 }
 
 void expect_same(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b, const std::string& what) {
@@ -76,6 +81,29 @@ TEST_P(Frozen, SameAnswerInAnyBatchOrderAndNumberOfThreads) {
   for (std::size_t i = 0; i < sources.size(); ++i) {
     expect_same(found[sources.size() - 1 - i], alone[i], "in reverse order");
   }
+}
+
+// However few fit into the memory at a time, down to one sentence that alone needs more.
+TEST_P(Frozen, SameAnswerInAnyMemory) {
+  const formats::Model model = freeze(small_model(), GetParam());
+  model.transformer->pack();
+  const Sentences sources = some_sources(model, 20);
+  const auto unlimited = found_by(model, sources, 64);
+  for (const std::int64_t memory : {1, 100'000, 1'000'000}) {
+    const auto found = found_by(model, sources, {.sentences = 64, .memory = memory});
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      expect_same(found[i], unlimited[i], fmt::format("within {} bytes", memory));
+    }
+  }
+  EXPECT_THROW(found_by(model, sources, {.memory = -1}), base::Error);
+}
+
+// A key and a value of each layer's heads: 2 d_model numbers a layer, of 4 bytes, or 2 once frozen.
+TEST_P(Frozen, KeysAndValuesTakeHalfTheMemory) {
+  const formats::Model model = freeze(small_model(), GetParam());
+  const nn::Config& config = model.transformer->config();
+  const std::int64_t bytes = GetParam() == Precision::f32 ? 4 : 2;
+  EXPECT_EQ(model.transformer->bytes_of_keys_and_values(), config.decoder_layers * 2 * config.d_model * bytes);
 }
 
 TEST_P(Frozen, ComesBackFromAFileAsItWas) {
