@@ -131,7 +131,7 @@ struct Options {
   bool split = true;                     // translate the sentences of a line one by one
   std::string language = "en";           // of the source, for the ends of its sentences
   std::int64_t max_source_tokens = 256;  // of a sentence; a longer one is cut, translated in parts and joined
-  bool protect = true;                   // placeholders, tags and addresses stay as they are
+  bool protect = true;                   // placeholders, tags, addresses, unknown symbols and lost numbers stay
 
   // Alignments, from the encoder-decoder attention.
   bool alignment = false;            // give Alternative::attention and ::alignment, and Translation::source_pieces

@@ -66,7 +66,8 @@ void declare_text(CLI::App& app, TranslateFlags& flags) {
       ->check(CLI::Range(16, 1 << 16))
       ->option_text(fmt::format("N [{}]", flags.max_source_tokens));
   app.add_flag("--protect,!--no-protect", flags.protect,
-               "Placeholders (%s, {0}), tags (<b>), URLs and e-mail addresses stay as they are [on]");
+               "Placeholders (%s, {0}), tags (<b>), URLs, e-mail addresses, unknown symbols and lost numbers stay as "
+               "they are [on]");
   app.add_option("--prefix", flags.prefix, "Every translation begins with this, to the letter")->option_text("TEXT");
   app.add_option("--prefixes", flags.prefixes, "The same from a file, line n for line n")->option_text("FILE");
   app.add_option(

@@ -7,51 +7,20 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "infer/alignment.h"
+#include "infer/numbers.h"
+#include "infer/phrases.h"
 #include "infer/protected_text.h"
+#include "infer/unknown_text.h"
 #include "text/normalize.h"
 #include "text/utf8.h"
 
 namespace zhuyi::infer {
 namespace {
 
-// A character that no text has: the tokenizer keeps what follows it apart from what stands before.
-constexpr std::string_view kFence = "\x01";
-
 // Source tokens of a part, eos left out.
 std::int64_t part_limit(const formats::Model& model, const TranslateOptions& options) {
   const std::int64_t most = position_limit(model.transformer->config()) - 1;
   return options.split ? std::min(options.max_source_tokens, most) : most;
-}
-
-// The tokens of a text inside a sentence, without a space before it.
-std::vector<std::int32_t> tokens_inside(const text::Tokenizer& tokenizer, const std::string& text) {
-  const std::vector<std::int32_t> fence = tokenizer.encode(kFence);
-  std::vector<std::int32_t> tokens = tokenizer.encode(std::string(kFence) + text);
-  if (tokens.size() <= fence.size() || !std::equal(fence.begin(), fence.end(), tokens.begin())) return {};
-  tokens.erase(tokens.begin(), tokens.begin() + std::ssize(fence));
-  return tokens;
-}
-
-// The ways in which one of the texts may stand in a translation: after a space, and, if it does not begin with a letter
-// of a script with spaces, without one. Only ways that decode to the text count.
-Phrase ways_of(const formats::Model& model, const std::vector<std::string>& texts) {
-  Phrase ways;
-  for (const std::string& given : texts) {
-    const std::string text = text::nfc(given);
-    base::check(!text::blank(text), "translate: a phrase that must occur is blank");
-    const auto add = [&](std::vector<std::int32_t> tokens) {
-      const bool there = std::find(ways.begin(), ways.end(), tokens) != ways.end();
-      const bool unknown = std::find(tokens.begin(), tokens.end(), model.target.unk()) != tokens.end();
-      if (!tokens.empty() && !there && !unknown) ways.push_back(std::move(tokens));
-    };
-    add(model.target.encode(text));
-    const auto first = static_cast<unsigned char>(text.front());
-    const bool letter =
-        (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || (first >= 0xC3 && first < 0xE2);
-    if (!letter) add(tokens_inside(model.target, text));
-  }
-  base::check(!ways.empty(), "translate: the model cannot write '{}'", texts.empty() ? "" : texts.front());
-  return ways;
 }
 
 bool is_word_byte(char c) {
@@ -76,12 +45,13 @@ bool applies(const GlossaryEntry& entry, std::string_view text) {
 
 // A part to be translated, with its tokens and its seed, and what the glossary asks of it.
 Part part_of(const formats::Model& model, LinePart line, const TranslateOptions& options) {
-  Part part{.line = std::move(line), .tokens = {}, .own = {}, .found = {}};
+  Part part{.line = std::move(line), .tokens = {}, .own = {}, .found = {}, .first = {}};
   part.tokens = model.source.encode(part.line.text);
   part.tokens.push_back(model.source.eos());
   for (const std::int32_t token : part.tokens) part.own.seed = base::combine(part.own.seed, token);
   for (const GlossaryEntry& entry : options.glossary) {
-    if (applies(entry, part.line.text)) part.own.phrases.push_back(ways_of(model, entry.targets));
+    part.asked = part.asked || applies(entry, part.line.text);
+    if (applies(entry, part.line.text)) part.own.phrases.push_back(ways_to_write(model.target, entry.targets));
   }
   return part;
 }
@@ -107,6 +77,42 @@ std::vector<LinePart> around_repeats(const formats::Model& model, const std::vec
   for (const LinePart& sentence : sentences) {
     std::vector<LinePart> cut = cut_around_repeats(sentence.text, fitting(model, options));
     cut.front().spaced = sentence.spaced;
+    for (LinePart& part : cut) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+// Whether a text holds one that no translation may have.
+bool is_banned(std::string_view text, const TranslateOptions& options) {
+  return std::any_of(options.banned.begin(), options.banned.end(), [&](const std::string& banned) {
+    return !banned.empty() && text.find(banned) != std::string_view::npos;
+  });
+}
+
+// The sentences cut around the characters that the model cannot read. Where the glossary has a translation of one, the
+// sentence is left.
+std::vector<LinePart> around_unknown(const formats::Model& model, std::vector<LinePart> sentences,
+                                     const TranslateOptions& options) {
+  const auto unknown = [&](std::string_view text) { return unknown_spans(model.source, text, model.source_scripts); };
+  std::vector<LinePart> parts;
+  for (LinePart& sentence : sentences) {
+    std::vector<ProtectedSpan> spans;
+    if (!sentence.verbatim && sentence.times == 1 && !is_kept(model, sentence.text, options)) {
+      spans = unknown(sentence.text);
+    }
+    std::erase_if(spans, [&](const ProtectedSpan& span) {
+      return is_banned(std::string_view(sentence.text).substr(span.begin, span.end - span.begin), options);
+    });
+    const bool translated = std::any_of(
+        options.glossary.begin(), options.glossary.end(),
+        [&](const GlossaryEntry& entry) { return applies(entry, sentence.text) && !unknown(entry.source).empty(); });
+    if (spans.empty() || translated) {
+      parts.push_back(std::move(sentence));
+      continue;
+    }
+    std::vector<LinePart> cut = cut_around_unknown(sentence.text, spans);
+    cut.front().spaced = sentence.spaced;
+    cut.front().inside_word = sentence.inside_word;
     for (LinePart& part : cut) parts.push_back(std::move(part));
   }
   return parts;
@@ -245,16 +251,20 @@ Line read_line(const formats::Model& model, const std::string& text, const Trans
     sentences = split_line(line.text, options.splitter);
   }
   if (!asked && options.split && options.protect) sentences = around_repeats(model, sentences, options);
+  if (!asked && options.protect && options.unknown != Unknown::keep) {
+    sentences = around_unknown(model, std::move(sentences), options);
+  }
   for (LinePart& sentence : sentences) {
     sentence.verbatim = sentence.verbatim || (!asked && is_kept(model, sentence.text, options));
     if (sentence.verbatim) {
-      line.parts.push_back({.line = std::move(sentence), .tokens = {}, .own = {}, .found = {}});
+      line.parts.push_back({.line = std::move(sentence), .tokens = {}, .own = {}, .found = {}, .first = {}});
     } else {
       add_sentence(model, std::move(sentence), options, line);
     }
   }
   if (line.parts.empty()) return line;
   SentenceOptions& first = line.parts.front().own;
+  line.parts.front().asked = line.parts.front().asked || asked;
   if (!own.prefix.empty()) {
     first.prefix = model.target.encode(text::nfc(own.prefix));
     const std::int64_t room = position_limit(model.transformer->config()) - 1;
@@ -263,26 +273,54 @@ Line read_line(const formats::Model& model, const std::string& text, const Trans
     const bool unknown = std::find(first.prefix.begin(), first.prefix.end(), model.target.unk()) != first.prefix.end();
     base::check(!unknown, "translate: the prefix '{}' has characters that the model's vocabulary lacks", own.prefix);
   }
-  for (const std::vector<std::string>& phrase : own.phrases) first.phrases.push_back(ways_of(model, phrase));
+  for (const std::vector<std::string>& phrase : own.phrases)
+    first.phrases.push_back(ways_to_write(model.target, phrase));
   return line;
 }
 
-bool keeps_protected(const formats::Model& model, const Part& part) {
-  if (part.line.verbatim) return true;
-  const std::vector<std::string> wanted = protected_texts(text::nfc(part.line.text));
+Loss loss_of(const formats::Model& model, const Part& part) {
+  if (part.line.verbatim) return Loss::none;
+  const std::string source = text::nfc(part.line.text);
+  const std::vector<std::string> wanted = protected_texts(source);
   const std::string text = model.target.decode(part.found.front().tokens);
-  return protected_texts(text) == wanted && (wanted.empty() || part.found.front().finished);
+  const bool kept = protected_texts(text) == wanted && (wanted.empty() || part.found.front().finished);
+  if (!kept) return Loss::protected_text;
+  const LostNumbers lost = lost_numbers(source, text);
+  return !lost.digits.empty() ? Loss::number : !lost.signs.empty() ? Loss::sign : Loss::none;
 }
 
-void demand_protected(const formats::Model& model, Part& part) {
+void demand_protected(const formats::Model& model, Part& part, const TranslateOptions& options) {
   std::vector<std::string> texts = protected_texts(part.line.text);
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
-  for (const std::string& text : texts) part.own.phrases.push_back(ways_of(model, {text}));
+  LostNumbers lost = lost_numbers(part.line.text, model.target.decode(part.found.front().tokens));
+  lost.digits.insert(lost.digits.end(), lost.signs.begin(), lost.signs.end());
+  for (std::string& number : lost.digits) {
+    if (!is_banned(number, options)) texts.push_back(std::move(number));
+  }
+  part.first = part.found;
+  for (const std::string& text : texts) {
+    if (Phrase ways = ways_of(model.target, {text}); !ways.empty()) part.own.phrases.push_back(std::move(ways));
+  }
+}
+
+void choose_search(const formats::Model& model, Part& part) {
+  const auto lacks_of = [&] { return part.found.front().finished ? loss_of(model, part) : Loss::protected_text; };
+  const Loss second = lacks_of();
+  if (second == Loss::none) return;
+  std::swap(part.found, part.first);
+  const Loss first = loss_of(model, part);
+  if (first > second) std::swap(part.found, part.first);
 }
 
 std::vector<Part> around_protected(const formats::Model& model, const Part& part, const TranslateOptions& options) {
   std::vector<Part> pieces;
-  std::vector<LinePart> lines = cut_around_protected(part.line.text);
+  std::vector<ProtectedSpan> spans = protected_spans(part.line.text);
+  for (const ProtectedSpan& number : number_spans(part.line.text)) {
+    const std::string_view text = std::string_view(part.line.text).substr(number.begin, number.end - number.begin);
+    if (!is_banned(text, options)) spans.push_back(number);
+  }
+  std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::vector<LinePart> lines = cut_around(part.line.text, spans);
   if (!lines.empty()) {
     lines.front().inside_word = part.line.inside_word;
     lines.front().spaced = part.line.spaced;
@@ -290,7 +328,7 @@ std::vector<Part> around_protected(const formats::Model& model, const Part& part
   const bool all_blank = std::all_of(lines.begin(), lines.end(), [](const LinePart& l) { return l.verbatim; });
   for (LinePart& line : lines) {
     if (line.verbatim) {
-      pieces.push_back({.line = std::move(line), .tokens = {}, .own = {}, .found = {}});
+      pieces.push_back({.line = std::move(line), .tokens = {}, .own = {}, .found = {}, .first = {}});
       continue;
     }
     TranslateOptions plain = options;

@@ -18,6 +18,8 @@ struct Part {
   std::vector<std::int32_t> tokens;  // ended by eos; none for a verbatim part
   SentenceOptions own;
   std::vector<Hypothesis> found;
+  std::vector<Hypothesis> first;  // found before something was demanded
+  bool asked = false;             // the caller demands phrases or a prefix of it
 };
 
 struct Line {
@@ -33,11 +35,16 @@ std::int64_t position_limit(const nn::Config& config);
 Line read_line(const formats::Model& model, const std::string& text, const TranslateOptions& options,
                const LineOptions& own);
 
-// Whether the best hypothesis has the placeholders, tags and addresses of its source, none more and none less.
-bool keeps_protected(const formats::Model& model, const Part& part);
+// What the best hypothesis of a part lacks: a placeholder, tag or address of its source, or one it has too many; a
+// number (numbers.h), or the currency of one.
+enum class Loss { none, sign, number, protected_text };
+Loss loss_of(const formats::Model& model, const Part& part);
 
-// Asks of a part that what is protected in it must occur.
-void demand_protected(const formats::Model& model, Part& part);
+// Asks of a part that what is protected in it must occur, and the numbers that it lost; keeps what was found before.
+void demand_protected(const formats::Model& model, Part& part, const TranslateOptions& options);
+
+// After the second search: takes back what was found first where that lacks less.
+void choose_search(const formats::Model& model, Part& part);
 
 // The part in pieces, in which what is protected stands verbatim.
 std::vector<Part> around_protected(const formats::Model& model, const Part& part, const TranslateOptions& options);

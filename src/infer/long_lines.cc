@@ -33,6 +33,8 @@ std::vector<Character> characters_of(std::string_view text) {
 
 bool is_space(char32_t c) { return c == ' ' || c == '\t' || c == 0xA0 || c == 0x3000 || (c >= 0x2000 && c <= 0x200A); }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 bool is_pause(char32_t c) {
   constexpr std::u32string_view kPauses = U"，、；：。！？…—";
   return kPauses.find(c) != std::u32string_view::npos;
@@ -151,6 +153,14 @@ std::size_t repeated_items(const Items& items, std::size_t place, std::size_t le
   return end - place;
 }
 
+// Whether a text is Chinese punctuation at the end of a sentence.
+bool ends_sentence(std::string_view text) {
+  const std::vector<char32_t> characters = text::decode_utf8(text);
+  constexpr std::u32string_view kEnds = U"。！？；：，」』”’）";
+  return std::all_of(characters.begin(), characters.end(),
+                     [&](char32_t c) { return kEnds.find(c) != std::u32string_view::npos; });
+}
+
 struct Repeat {
   std::size_t words = 0;
   LinePart part;
@@ -247,7 +257,7 @@ std::vector<LinePart> cut_around_repeats(std::string_view sentence, const std::f
   return parts;
 }
 
-std::vector<LinePart> cut_around_protected(std::string_view text) {
+std::vector<LinePart> cut_around(std::string_view text, std::span<const ProtectedSpan> spans) {
   std::vector<LinePart> parts;
   std::size_t place = 0;
   const auto add = [&](std::size_t end, bool verbatim) {
@@ -260,11 +270,25 @@ std::vector<LinePart> cut_around_protected(std::string_view text) {
     }
     place = end;
   };
-  for (const auto& [begin, end] : protected_spans(text)) {
+  for (const auto& [begin, end] : spans) {
     add(begin, false);
     add(end, true);
   }
   add(text.size(), false);
+  return parts;
+}
+
+std::vector<LinePart> cut_around_unknown(std::string_view text, std::span<const ProtectedSpan> spans) {
+  std::vector<LinePart> parts = cut_around(text, spans);
+  if (parts.size() < 3 || parts.back().verbatim || !untranslatable(parts.back().text)) return parts;
+  const std::string_view end = parts.back().text;
+  const bool closes = end.find_first_not_of(".!?:;,)\"'") == std::string_view::npos || ends_sentence(end);
+  std::size_t before = parts.size() - 1;
+  while (before > 0 && parts[before - 1].verbatim && !text::has_letter(parts[before - 1].text)) --before;
+  if (!closes || parts.back().spaced || before == 0 || before == parts.size() - 1) return parts;
+  if (parts[before - 1].verbatim || !text::has_letter(parts[before - 1].text)) return parts;
+  parts[before - 1].text += end;
+  parts.pop_back();
   return parts;
 }
 
@@ -280,7 +304,8 @@ std::string join_parts(const std::vector<LinePart>& parts, const std::vector<std
       const LinePart& part = parts[i];
       const bool as_source = verbatim || part.verbatim;
       const bool spaced = time > 0 ? part.apart : as_source ? part.spaced : !part.inside_word;
-      if (!line.empty() && spaced && (as_source || !touch_wide(line, next))) line += ' ';
+      const bool digits = as_source && !line.empty() && is_digit(line.back()) && is_digit(next.front());
+      if (!line.empty() && (spaced || digits) && (as_source || !touch_wide(line, next))) line += ' ';
       line += next;
       verbatim = part.verbatim;
     }

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "infer/protected_text.h"
 #include "text/sentences.h"
 
 namespace zhuyi::infer {
@@ -37,12 +39,16 @@ std::vector<LinePart> cut_line(std::string_view line, const std::function<bool(s
 // that are to be translated and hold something protected, are left.
 std::vector<LinePart> cut_around_repeats(std::string_view sentence, const std::function<bool(std::string_view)>& fits);
 
-// `text` cut around its protected spans: these are verbatim, and what lies between is to be translated.
-std::vector<LinePart> cut_around_protected(std::string_view text);
+// `text` cut around spans of it (in order): these are verbatim, and what lies between is to be translated.
+std::vector<LinePart> cut_around(std::string_view text, std::span<const ProtectedSpan> spans);
+
+// The same, around symbols and words that a model cannot read. What ends the sentence ("." after an emoji) goes with
+// the text before the symbols, so that the model reads a whole sentence.
+std::vector<LinePart> cut_around_unknown(std::string_view text, std::span<const ProtectedSpan> spans);
 
 // The translations of the parts, as often as they stand, as one line: with a space between two parts, but without one
 // inside a word, beside an empty part, and beside Han, Kana or full-width characters; beside a verbatim part, if there
-// is one in the source.
+// is one in the source, and between two digits.
 std::string join_parts(const std::vector<LinePart>& parts, const std::vector<std::string>& translations);
 
 }  // namespace zhuyi::infer

@@ -38,7 +38,8 @@ struct TranslateOptions {
   bool split = true;                     // translate the sentences of a line one by one; false: a line is kept whole
                                          //   as far as the model has positions
   text::SentenceSplitter splitter;       // by the rules of the source language; English by default
-  bool protect = true;                   // placeholders, tags and addresses (protected_text.h) stay as they are
+  bool protect = true;                   // placeholders, tags and addresses (protected_text.h) stay as they are, and
+                                         //   what the model cannot read (unknown_text.h) or loses (numbers.h)
   std::vector<std::string> banned = {};  // texts that no translation has
   std::vector<GlossaryEntry> glossary = {};
   Unknown unknown = Unknown::forbid;

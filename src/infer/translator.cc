@@ -184,21 +184,26 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
 }
 
 // Parts that lost or changed something are searched again with the demand that it occurs; those for which that fails
-// are translated around it.
+// are translated around it. For the sign of a currency that is not done, and a number is demanded only where something
+// else was asked of the part, which the pieces around it could not fulfil: demanded numbers end up in odd places.
 void Translator::keep_protected(std::vector<Line>& lines, const SearchOptions& search,
                                 const TranslateOptions& options) const {
-  const auto lost = [&](const Part& part) { return !keeps_protected(model(), part); };
-  const std::vector<Part*> again = parts_of(lines, lost);
-  for (Part* part : again) demand_protected(model(), *part);
+  const std::vector<Part*> again = parts_of(lines, [&](const Part& part) {
+    const Loss loss = loss_of(model(), part);
+    return loss != Loss::none && (loss != Loss::number || part.asked);
+  });
+  for (Part* part : again) demand_protected(model(), *part, options);
   find(members_, again, search, options);
+  for (Part* part : again) choose_search(model(), *part);
   for (Line& line : lines) {
     std::vector<Part> parts;
     for (Part& part : line.parts) {
-      if (!lost(part)) {
+      const Loss loss = loss_of(model(), part);
+      if (loss == Loss::protected_text || (loss == Loss::number && !part.asked)) {
+        for (Part& piece : around_protected(model(), part, options)) parts.push_back(std::move(piece));
+      } else {
         parts.push_back(std::move(part));
-        continue;
       }
-      for (Part& piece : around_protected(model(), part, options)) parts.push_back(std::move(piece));
     }
     line.parts = std::move(parts);
   }
