@@ -215,8 +215,8 @@ TEST_F(TranslateCommand, ShowsABarForFilesOnATerminal) {
     shown.append(block, static_cast<std::size_t>(count));
   }
   close(terminal);
-  EXPECT_THAT(shown,
-              AllOf(HasSubstr("20 %  8 lines"), HasSubstr("100 %  40 lines"), HasSubstr("words/s"), HasSubstr("left")));
+  EXPECT_THAT(
+      shown, AllOf(HasSubstr("40 %  16 lines"), HasSubstr("100 %  40 lines"), HasSubstr("words/s"), HasSubstr("left")));
   EXPECT_THAT(translate("", {source}).err, Not(HasSubstr("words/s"))) << "no terminal, no bar";
 }
 
