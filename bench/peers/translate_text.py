@@ -29,7 +29,7 @@ def zhuyi(a, folder):
     """Freezes the model and runs the program: (translations, seconds, figures of the result)."""
     model, output = folder / f"{a.precision}.safetensors", folder / "output"
     subprocess.run([a.zhuyi, "freeze", a.model, "--precision", a.precision, "--output", model], check=True, stdout=subprocess.DEVNULL)
-    command = [a.zhuyi, "translate", "--model", model, "--no-split", "--no-protect", "--max-source-tokens", "1000",
+    command = [a.zhuyi, "translate", "--model", model, "--no-split", "--no-protect", "--max-repeats", "0", "--max-source-tokens", "1000",
                "--beam", str(a.beam), "--length-penalty", "power", "--alpha", "1", "--stop", "beam-finished",
                "--max-length-factor", "0", "--max-length-extra", str(LONGEST), "--threads", str(a.threads),
                *(["--batch", str(a.batch)] if a.batch else []), "--output", output, a.text]
