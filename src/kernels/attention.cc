@@ -285,27 +285,9 @@ void backward_head(const AttentionInputs<T>& in, bool causal, const Head<T>& hea
   }
 }
 
-// Whether every block's keys come after those of the blocks before, so that no two share one.
-bool keys_apart(const AttentionMap& map) {
-  for (std::size_t i = 1; i < map.blocks.size(); ++i) {
-    if (map.blocks[i].key_begin < map.blocks[i - 1].key_end) return false;
-  }
-  return true;
-}
-
 template <class T>
 void fill_with_zeros(Matrix<T> x) {
   for (std::int64_t i = 0; i < x.rows; ++i) std::fill_n(x.row(i), x.columns, T{0});
-}
-
-// Whether every query and every key stands in a block, and every block has a query.
-bool covers(const AttentionMap& map, std::int64_t queries, std::int64_t keys) {
-  for (const AttentionBlock& block : map.blocks) {
-    if (block.query_begin == block.query_end) return false;
-    queries -= block.query_end - block.query_begin;
-    keys -= block.key_end - block.key_begin;
-  }
-  return queries == 0 && keys == 0;
 }
 
 }  // namespace
@@ -360,8 +342,8 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
   base::check(same(inputs.q, dq) && same(inputs.k, dk) && same(inputs.v, dv) && dout.rows == dq.rows &&
                   dout.columns == dv.columns && dout.column_stride == 1,
               "attention_backward: gradients must have the shapes of q, k, v and out, and rows without gaps");
-  const bool apart = keys_apart(map);
-  const bool write_over = !add && apart && covers(map, dq.rows, dk.rows);
+  const bool apart = map.keys_apart();
+  const bool write_over = !add && apart && map.covers(dq.rows, dk.rows);
   if (!add && !write_over) {
     for (const Matrix<T>& whole : {dq, dk, dv}) fill_with_zeros(whole);
   }

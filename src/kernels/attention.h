@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "kernels/attention_map.h"
 #include "kernels/matrix.h"
 #include "kernels/vector.h"
 
@@ -21,28 +21,6 @@ enum class Similarity {
 struct SimilarityOptions {
   Similarity kind = Similarity::scaled_dot;
   double bandwidth = 1;  // gaussian only
-};
-
-// Query rows [query_begin, query_end) see keys [key_begin, key_end). Causal: query_begin + i sees the first i + 1 keys
-// only (the block must then have as many keys as queries).
-struct AttentionBlock {
-  std::int64_t query_begin = 0;
-  std::int64_t query_end = 0;
-  std::int64_t key_begin = 0;
-  std::int64_t key_end = 0;
-};
-
-// Which query sees which keys. Every query row stands in exactly one block; a block has at least one key.
-struct AttentionMap {
-  std::vector<AttentionBlock> blocks;
-  bool causal = false;
-  // Where key i lies: row key_rows[i] of k and v. Empty: key i is row i. Lets a cache reorder hypotheses by index.
-  std::vector<std::int32_t> key_rows;
-  // Blocks have few queries, a beam's hypotheses, say: keys and values are read as they lie, since bringing them into
-  // the order of a product would cost more than the product. With key_rows it is so anyway.
-  bool few_queries = false;
-
-  bool looked_up() const { return few_queries || !key_rows.empty(); }
 };
 
 // The weights of all blocks and heads, kept for backward: for block b and head h, a [queries, keys] matrix, row-major,
