@@ -178,8 +178,7 @@ std::vector<ProtectedSpan> number_spans(std::string_view text) {
 }
 
 std::vector<std::string> number_texts(std::string_view text) {
-  std::vector<std::string> texts;
-  for (const auto& [begin, end] : number_spans(text)) texts.emplace_back(text.substr(begin, end - begin));
+  std::vector<std::string> texts = texts_of(text, number_spans(text));
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   return texts;

@@ -139,9 +139,14 @@ std::vector<ProtectedSpan> protected_spans(std::string_view text) {
   return spans;
 }
 
-std::vector<std::string> protected_texts(std::string_view text) {
+std::vector<std::string> texts_of(std::string_view text, std::span<const ProtectedSpan> spans) {
   std::vector<std::string> texts;
-  for (const auto& [begin, end] : protected_spans(text)) texts.emplace_back(text.substr(begin, end - begin));
+  for (const auto& [begin, end] : spans) texts.emplace_back(text.substr(begin, end - begin));
+  return texts;
+}
+
+std::vector<std::string> protected_texts(std::string_view text) {
+  std::vector<std::string> texts = texts_of(text, protected_spans(text));
   std::sort(texts.begin(), texts.end());
   return texts;
 }

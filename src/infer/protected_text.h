@@ -20,7 +20,11 @@ struct ProtectedSpan {
 // "$(name)"); tags ("<b>", "</a>", "<br/>") and character references ("&amp;", "&#8230;").
 std::vector<ProtectedSpan> protected_spans(std::string_view text);
 
-// Their texts, sorted, as often as they occur: equal for two texts when nothing was lost, added or changed.
+// The texts of some spans, in their order.
+std::vector<std::string> texts_of(std::string_view text, std::span<const ProtectedSpan> spans);
+
+// Those of the protected spans, sorted, as often as they occur: equal for two texts when nothing was lost, added or
+// changed.
 std::vector<std::string> protected_texts(std::string_view text);
 
 // Whether a model has nothing to say to `text`: outside the protected spans there is no letter of any script, only

@@ -125,10 +125,10 @@ void TransformerScorer::step(std::span<const HypothesisStep> live) {
 kernels::ConstMatrix<float> TransformerScorer::log_probabilities(std::int64_t begin, std::int64_t end) {
   base::check(begin >= 0 && begin <= end && end <= std::ssize(sentences_), "scorer: rows [{}, {}) of {}", begin, end,
               sentences_.size());
+  scores_ = {};  // the memory of the last call serves this one, and so does that of the logits
   for (std::size_t i = 0; i < members_.size(); ++i) {
     tensor::Tensor logits;
     if (outputs_.empty()) {
-      // The memory of the last call serves this one.
       if (logits_.rows() < end - begin) logits_ = tensor::Tensor(end - begin, vocabulary());
       logits = logits_.slice(0, end - begin);
       members_[i].model->logits_into(decoded_[i].slice(begin, end), logits);

@@ -45,6 +45,7 @@ struct Work {
   const BatchLimits& limits;
   std::int64_t capacity = 1;          // sentences that one thread has at a time
   std::int64_t memory = 0;            // bytes of keys and values that one thread may have; 0: no limit
+  std::int64_t bytes_of_token = 0;    // of keys and values, by all models
   std::vector<std::size_t> order;     // longest first
   std::atomic<std::size_t> next = 0;  // place in `order`
   std::vector<std::vector<Hypothesis>> answers;
@@ -109,9 +110,7 @@ class Batch {
     const std::int64_t hypotheses = options.sampling.on ? options.n_best : options.beam_size;
     const std::int64_t prefix = work_.own.empty() ? 0 : std::ssize(work_.own[index].prefix) + 1;
     const std::int64_t longest = std::max(maximum_length(options, source), prefix);
-    std::int64_t bytes_of_token = 0;
-    for (const Member& member : work_.models) bytes_of_token += member.model->bytes_of_keys_and_values();
-    return bytes_of_token * (source + hypotheses * longest * 5 / 4);
+    return work_.bytes_of_token * (source + hypotheses * longest * 5 / 4);
   }
 
   // Of the next sentence in the order, whoever takes it; others may have taken it meanwhile, and then what comes is
@@ -205,6 +204,7 @@ std::vector<std::vector<Hypothesis>> translate_tokens(std::span<const Member> mo
   if (threads == 0) return {};
   work.capacity = std::min(limits.sentences, (count + threads - 1) / threads);
   work.memory = (limits.memory + threads - 1) / threads;
+  for (const Member& member : models) work.bytes_of_token += member.model->bytes_of_keys_and_values();
   base::parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) Batch(work).run();
   });

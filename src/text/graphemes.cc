@@ -10,14 +10,11 @@
 #include <memory>
 
 #include "base/error.h"
+#include "text/icu.h"
 #include "text/utf8.h"
 
 namespace zhuyi::text {
 namespace {
-
-void check_icu(UErrorCode status) {
-  base::check_kind(U_SUCCESS(status) != 0, base::ErrorKind::internal, "graphemes: ICU reports {}", u_errorName(status));
-}
 
 bool is_symbol(char32_t character) {
   constexpr char32_t kKeycap = 0x20E3;
@@ -34,12 +31,12 @@ std::vector<std::string_view> grapheme_clusters(std::string_view text) {
   UErrorCode status = U_ZERO_ERROR;
   const std::unique_ptr<icu::BreakIterator> breaks(
       icu::BreakIterator::createCharacterInstance(icu::Locale::getRoot(), status));
-  check_icu(status);
+  check_icu(status, "graphemes");
   const std::unique_ptr<UText, decltype(&utext_close)> units(
       utext_openUTF8(nullptr, text.data(), static_cast<std::int64_t>(text.size()), &status), &utext_close);
-  check_icu(status);
+  check_icu(status, "graphemes");
   breaks->setText(units.get(), status);
-  check_icu(status);
+  check_icu(status, "graphemes");
   std::vector<std::string_view> clusters;
   auto begin = static_cast<std::size_t>(breaks->first());
   for (std::int32_t next = breaks->next(); next != icu::BreakIterator::DONE; next = breaks->next()) {

@@ -9,13 +9,10 @@
 #include <limits>
 
 #include "base/error.h"
+#include "text/icu.h"
 
 namespace zhuyi::text {
 namespace {
-
-void check_icu(UErrorCode status, std::string_view what) {
-  base::check_kind(U_SUCCESS(status) != 0, base::ErrorKind::internal, "{}: ICU reports {}", what, u_errorName(status));
-}
 
 bool invisible(char32_t character) {
   const auto point = static_cast<UChar32>(character);

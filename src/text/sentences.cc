@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "text/icu.h"
 #include "text/normalize.h"
 #include "text/utf8.h"
 
@@ -23,10 +24,6 @@ constexpr auto kAbbreviations = std::to_array<const char*>(
     {"e.g.", "i.e.",  "etc.", "vs.",   "cf.",   "approx.", "resp.", "No.",  "Nr.", "Fig.", "Figs.", "Eq.",   "Sec.",
      "Dr.",  "Mr.",   "Mrs.", "Ms.",   "Prof.", "St.",     "Inc.",  "Ltd.", "Co.", "Vol.", "pp.",   "incl.", "ex.",
      "z.B.", "z. B.", "d.h.", "d. h.", "usw.",  "bzw.",    "Abs.",  "Art.", "Jh.", "M.",   "Mme.",  "Sr.",   "Sra."});
-
-void check_icu(UErrorCode status) {
-  base::check_kind(U_SUCCESS(status) != 0, base::ErrorKind::internal, "sentences: ICU reports {}", u_errorName(status));
-}
 
 bool is_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0; }
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
@@ -104,21 +101,21 @@ SentenceSplitter::SentenceSplitter(const std::string& language, bool semicolons)
   const icu::Locale locale = icu::Locale::forLanguageTag(language.empty() ? "en" : language.c_str(), status);
   if (U_FAILURE(status) != 0) status = U_ZERO_ERROR;
   std::unique_ptr<icu::BreakIterator> plain(icu::BreakIterator::createSentenceInstance(locale, status));
-  check_icu(status);
+  check_icu(status, "sentences");
   std::unique_ptr<icu::FilteredBreakIteratorBuilder> builder(
       icu::FilteredBreakIteratorBuilder::createInstance(locale, status));
   if (U_FAILURE(status) != 0) {  // ICU has no list for this language
     status = U_ZERO_ERROR;
     builder.reset(icu::FilteredBreakIteratorBuilder::createEmptyInstance(status));
   }
-  check_icu(status);
+  check_icu(status, "sentences");
   for (const char* abbreviation : kAbbreviations) {
     builder->suppressBreakAfter(icu::UnicodeString::fromUTF8(abbreviation), status);
   }
   auto rules = std::make_shared<Rules>();
   rules->semicolons = semicolons;
   rules->breaks.reset(builder->build(plain.release(), status));
-  check_icu(status);
+  check_icu(status, "sentences");
   rules_ = std::move(rules);
 }
 

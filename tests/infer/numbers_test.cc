@@ -11,11 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> spans(std::string_view text) {
-  std::vector<std::string> result;
-  for (const auto& [begin, end] : number_spans(text)) result.emplace_back(text.substr(begin, end - begin));
-  return result;
-}
+std::vector<std::string> spans(std::string_view text) { return texts_of(text, number_spans(text)); }
 
 TEST(Numbers, WithAPointGroupsOrASign) {
   EXPECT_THAT(spans("Pay €18.10 or 3.14% of 1,000."), ElementsAre("€18.10", "3.14%", "1,000"));

@@ -11,11 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> spans(std::string_view text) {
-  std::vector<std::string> result;
-  for (const auto& [begin, end] : protected_spans(text)) result.emplace_back(text.substr(begin, end - begin));
-  return result;
-}
+std::vector<std::string> spans(std::string_view text) { return texts_of(text, protected_spans(text)); }
 
 TEST(ProtectedText, Placeholders) {
   EXPECT_THAT(spans("%s of %1$s, %-5.2f%% and %(name)s or %lu"),

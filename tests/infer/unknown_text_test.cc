@@ -19,11 +19,7 @@ using ::testing::StartsWith;
 
 std::vector<std::string> spans(const text::Tokenizer& tokenizer, std::string_view text,
                                const std::vector<std::string>& scripts = {}) {
-  std::vector<std::string> result;
-  for (const auto& [begin, end] : unknown_spans(tokenizer, text, scripts)) {
-    result.emplace_back(text.substr(begin, end - begin));
-  }
-  return result;
+  return texts_of(text, unknown_spans(tokenizer, text, scripts));
 }
 
 // The small tokenizer has read "The file is open.", "文件已打开。" and the like.
