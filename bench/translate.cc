@@ -16,7 +16,7 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
-#include "infer/freeze.h"
+#include "infer/quantize.h"
 #include "infer/shortlist.h"
 #include "infer/translate_tokens.h"
 #include "kernels/precision.h"
@@ -131,7 +131,7 @@ void run(const Options& options) {
   const std::int64_t vocabulary = options.vocabulary > 0 ? options.vocabulary : options.preset == "base" ? 32000 : 8000;
   config.source_vocabulary = config.target_vocabulary = vocabulary;
   const nn::Transformer full(config, kBos, 1);
-  const std::unique_ptr<nn::Transformer> frozen = infer::freeze(full, kernels::precision_of(options.precision));
+  const std::unique_ptr<nn::Transformer> frozen = infer::quantize(full, kernels::precision_of(options.precision));
   nn::Transformer& model = *frozen;
   model.pack();
   const Sentences sources = read_sources(options, vocabulary);

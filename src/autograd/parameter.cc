@@ -21,7 +21,7 @@ std::uint64_t hash_of(const std::string& text) {
   return hash;
 }
 
-void initialize(const Parameter& parameter, std::uint64_t seed) {
+void initialize(Parameter& parameter, std::uint64_t seed) {
   using Kind = Initialization::Kind;
   const Initialization& how = parameter.initialization;
   base::Random random(base::combine(seed, hash_of(parameter.name)));
@@ -37,6 +37,20 @@ void initialize(const Parameter& parameter, std::uint64_t seed) {
   });
 }
 
+// The numbers of `parameter` in a flat block.
+template <class T>
+auto part_of(T& flat, const Parameter& parameter) {
+  return flat.reshape(flat.size(), 1)
+      .slice(parameter.offset, parameter.offset + parameter.rows * parameter.columns)
+      .reshape(parameter.rows, parameter.columns);
+}
+
+template <class List>
+typename List::value_type found_in(const List& list, const std::string& name) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& p) { return p->name == name; });
+  return found == list.end() ? nullptr : *found;
+}
+
 }  // namespace
 
 ParameterPtr Parameters::add(std::string name, std::int64_t rows, std::int64_t columns, Initialization initialization) {
@@ -48,6 +62,7 @@ ParameterPtr Parameters::add(std::string name, std::int64_t rows, std::int64_t c
   parameter->columns = columns;
   parameter->initialization = initialization;
   list_.push_back(parameter);
+  readers_.push_back(parameter);
   return parameter;
 }
 
@@ -55,13 +70,13 @@ void Parameters::lay_out(tensor::DType dtype, std::optional<std::uint64_t> seed)
   std::int64_t total = 0;
   for (const ParameterPtr& parameter : list_) {
     parameter->offset = total;
-    if (parameter->int8) continue;
+    if (!parameter->in_block) continue;
     total += (parameter->rows * parameter->columns + kAlignment - 1) / kAlignment * kAlignment;
   }
   adopt(Tensor::zeros(1, total, dtype));
   if (!seed) return;
   for (const ParameterPtr& parameter : list_) {
-    if (!parameter->int8) initialize(*parameter, *seed);
+    if (parameter->in_block) initialize(*parameter, *seed);
   }
 }
 
@@ -70,18 +85,14 @@ void Parameters::adopt(Tensor flat) {
         flat_.size());
   flat_ = std::move(flat);
   for (const ParameterPtr& parameter : list_) {
-    if (parameter->int8) continue;
-    const std::int64_t size = parameter->rows * parameter->columns;
-    parameter->value = flat_.reshape(flat_.size(), 1)
-                           .slice(parameter->offset, parameter->offset + size)
-                           .reshape(parameter->rows, parameter->columns);
+    if (!parameter->in_block) continue;
+    parameter->value = part_of(flat_, *parameter);
   }
 }
 
-ParameterPtr Parameters::find(const std::string& name) const {
-  const auto found = std::find_if(list_.begin(), list_.end(), [&](const ParameterPtr& p) { return p->name == name; });
-  return found == list_.end() ? nullptr : *found;
-}
+ParameterPtr Parameters::find(const std::string& name) { return found_in(list_, name); }
+
+ConstParameterPtr Parameters::find(const std::string& name) const { return found_in(readers_, name); }
 
 std::int64_t Parameters::count() const {
   std::int64_t count = 0;
@@ -92,10 +103,8 @@ std::int64_t Parameters::count() const {
 Gradients::Gradients(const Parameters& parameters)
     : flat_(Tensor::zeros(1, parameters.flat().size(), parameters.flat().dtype())) {}
 
-Tensor Gradients::of(const Parameter& parameter) const {
-  return flat_.reshape(flat_.size(), 1)
-      .slice(parameter.offset, parameter.offset + parameter.rows * parameter.columns)
-      .reshape(parameter.rows, parameter.columns);
-}
+Tensor Gradients::of(const Parameter& parameter) { return part_of(flat_, parameter); }
+
+const Tensor Gradients::of(const Parameter& parameter) const { return part_of(flat_, parameter); }
 
 }  // namespace zhuyi::autograd

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gemm_int8.h"
 #include "tensor/tensor.h"
 
 namespace zhuyi::autograd {
@@ -29,13 +28,13 @@ struct Parameter {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   Initialization initialization;
-  tensor::Tensor value;  // a view of the flat block, after lay_out
-  // In a model that was frozen: the values in 8 bits, as products read them, with no place in the flat block and no
-  // `value`. Tables, whose rows are pieces, stand transposed: [columns, rows].
-  std::shared_ptr<const kernels::Int8Matrix> int8;
+  bool in_block = true;     // false: its numbers are kept in another form (ops::Weight), and it has no value
+  tensor::Tensor value;     // a view of the flat block, after lay_out
   std::int64_t offset = 0;  // of its first number in the flat blocks
 };
 using ParameterPtr = std::shared_ptr<Parameter>;
+// What modules and passes have: only the owner of Parameters changes values.
+using ConstParameterPtr = std::shared_ptr<const Parameter>;
 
 // All parameters of a model, each once, in a fixed order.
 class Parameters {
@@ -43,24 +42,28 @@ class Parameters {
   // Adds one; throws invalid_argument when the name is taken or a size is not positive.
   ParameterPtr add(std::string name, std::int64_t rows, std::int64_t columns, Initialization initialization);
 
-  // Makes the flat block, gives each parameter that is not in 8 bits its place (aligned to 64 bytes, gaps are zero) and
-  // its first values: a function of (seed, name, place) alone.
-  // Without a seed they are zeros, for values that are read from a file.
+  // Makes the flat block, gives each parameter that stands in it its offset (aligned to 64 bytes, gaps are zero) and
+  // its first values: a function of (seed, name, number in the parameter) alone. Without a seed they are zeros, for
+  // values that are read from a file.
   void lay_out(tensor::DType dtype, std::optional<std::uint64_t> seed);
 
   // Uses another flat block of the same layout for the values, e.g. of another copy of the model. After lay_out.
   void adopt(tensor::Tensor flat);
 
-  const std::vector<ParameterPtr>& list() const { return list_; }
+  const std::vector<ParameterPtr>& list() { return list_; }
+  const std::vector<ConstParameterPtr>& list() const { return readers_; }
   // The parameter of that name or nullptr.
-  ParameterPtr find(const std::string& name) const;
+  ParameterPtr find(const std::string& name);
+  ConstParameterPtr find(const std::string& name) const;
   // The flat block [1, numbers with gaps].
+  tensor::Tensor& flat() { return flat_; }
   const tensor::Tensor& flat() const { return flat_; }
   // Numbers without the gaps.
   std::int64_t count() const;
 
  private:
   std::vector<ParameterPtr> list_;
+  std::vector<ConstParameterPtr> readers_;  // the same
   tensor::Tensor flat_;
 };
 
@@ -70,10 +73,12 @@ class Gradients {
   // Zeros.
   explicit Gradients(const Parameters& parameters);
 
+  tensor::Tensor& flat() { return flat_; }
   const tensor::Tensor& flat() const { return flat_; }
   // The part that belongs to `parameter`, as a view.
-  tensor::Tensor of(const Parameter& parameter) const;
-  void clear() const { flat_.fill(0); }
+  tensor::Tensor of(const Parameter& parameter);
+  const tensor::Tensor of(const Parameter& parameter) const;
+  void clear() { flat_.fill(0); }
 
  private:
   tensor::Tensor flat_;

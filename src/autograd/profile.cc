@@ -24,7 +24,7 @@ Profile::Profile(std::function<double()> clock) : clock_(clock ? std::move(clock
 
 void Profile::begin_step() {
   in_step_ = true;
-  running_ = place(Operation::rest, Pass::forward);
+  running_ = index_of(Operation::rest, Pass::forward);
   ++entries_[running_].calls;
   first_fault_ = faults_so_far();
   begin_ = last_ = clock_();
@@ -47,14 +47,14 @@ std::size_t Profile::switch_to(std::size_t next) {
 }
 
 void Timing::start(Profile& profile, Operation operation, Pass pass, const Work& work) {
-  const std::size_t place = Profile::place(operation, pass);
-  ProfileEntry& entry = profile.entries_[place];
+  const std::size_t index = Profile::index_of(operation, pass);
+  ProfileEntry& entry = profile.entries_[index];
   ++entry.calls;
   if (work.flops > 0) {
     entry.work.flops += work.flops;
     entry.work.precision = work.precision;
   }
-  before_ = profile.switch_to(place);
+  before_ = profile.switch_to(index);
   profile_ = &profile;
 }
 

@@ -62,11 +62,11 @@ class Profile {
   // Pages of memory that were touched for the first time in these steps, by all threads: memory that had not been there
   // before, or had been returned to the system.
   std::int64_t page_faults() const { return page_faults_; }
-  const ProfileEntry& entry(Operation operation, Pass pass) const { return entries_[place(operation, pass)]; }
+  const ProfileEntry& entry(Operation operation, Pass pass) const { return entries_[index_of(operation, pass)]; }
 
  private:
   friend class Timing;
-  static std::size_t place(Operation operation, Pass pass) {
+  static std::size_t index_of(Operation operation, Pass pass) {
     return 2 * static_cast<std::size_t>(operation) + static_cast<std::size_t>(pass);
   }
   // The time up to now goes to the running hand; then that of `next` runs. Gives the one before.

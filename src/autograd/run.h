@@ -8,7 +8,6 @@
 
 #include "autograd/tape.h"
 #include "base/random.h"
-#include "kernels/gemm.h"
 #include "kernels/vector.h"
 
 namespace zhuyi::autograd {
@@ -31,21 +30,31 @@ class Run {
   // Of the tape: nullptr when nobody wants to know where the time goes.
   Profile* profile() const { return tape_ == nullptr ? nullptr : tape_->profile(); }
 
-  // The output of an operation: on the tape when it is recorded and something flows back, a constant otherwise.
-  Var output(tensor::Tensor value, bool differentiable, Backward backward) {
-    if (tape_ == nullptr || !differentiable) return Var(std::move(value));
-    return tape_->record(std::move(value), std::move(backward));
+  // Puts an operation's output on the tape; only when recording().
+  Var record(tensor::Tensor value, Backward backward) { return tape_->record(std::move(value), std::move(backward)); }
+  // The gradient of a parameter that the pass itself adds to, before backward; only when recording().
+  tensor::Tensor gradient(const Parameter& parameter) { return tape_->gradient(parameter); }
+
+  // Memory for the output of an operation, not initialised: new, or `room` once where that is set and large enough.
+  tensor::Tensor output(std::int64_t rows, std::int64_t columns, tensor::DType dtype) {
+    tensor::Tensor memory = std::exchange(room, {});
+    if (memory.empty() || memory.dtype() != dtype || memory.size() < rows * columns) return {rows, columns, dtype};
+    return memory.reshape(memory.size(), 1).slice(0, rows * columns).reshape(rows, columns);
   }
 
-  // The dropout of the next place that has one: off when this run has none. Places are numbered in order of execution,
-  // which is fixed by the model.
+  // The dropout of the next operation that has one: off when this run has none. They are numbered in order of
+  // execution, which is fixed by the model.
   kernels::Dropout next_dropout(double rate) {
     if (!dropout_key_ || rate == 0) return {};
-    return {rate, base::combine(*dropout_key_, ++dropout_places_)};
+    return {rate, base::combine(*dropout_key_, ++dropouts_)};
   }
 
-  // What the products with weights are computed in, forward and backward, when they are f32 and nothing is packed.
-  kernels::Precision precision = kernels::Precision::f32;
+  // Sentences have few queries each, a beam's hypotheses, say: attention reads keys and values as they lie, since
+  // bringing them into the order of a product would cost more than the product. Then nothing can be recorded.
+  bool few_queries = false;
+
+  // The next operation's output is put into this memory, which nobody reads any more, instead of new.
+  tensor::Tensor room;
 
   // Attention calls append their weights here, in order of execution, when it is set.
   std::vector<AttentionRecord>* attention_records = nullptr;
@@ -53,7 +62,7 @@ class Run {
  private:
   Tape* tape_ = nullptr;
   std::optional<std::uint64_t> dropout_key_;
-  std::uint64_t dropout_places_ = 0;
+  std::uint64_t dropouts_ = 0;
 };
 
 }  // namespace zhuyi::autograd

@@ -1,6 +1,6 @@
 #include "autograd/tape.h"
 
-#include <span>
+#include <utility>
 
 #include "kernels/vector.h"
 
@@ -33,25 +33,25 @@ Tensor Tape::gradient(const Var& var) {
   return entry.gradient;
 }
 
-Tape::Place Tape::place(const Var& var) {
+Tape::Destination Tape::destination(const Var& var) {
   Entry& entry = entry_of(var);
   const bool add = !entry.gradient.empty();
   if (!add) entry.gradient = Tensor(entry.rows, entry.columns, entry.dtype);
   return {entry.gradient, add};
 }
 
-void Tape::give(const Var& var, const Tensor& gradient) {
+void Tape::give(const Var& var, Tensor gradient) {
   Entry& entry = entry_of(var);
   base::check_kind(
       gradient.rows() == entry.rows && gradient.columns() == entry.columns && gradient.dtype() == entry.dtype,
       ErrorKind::internal, "tape: a gradient {} for {}", gradient.shape(), var.value().shape());
   if (entry.gradient.empty()) {
-    entry.gradient = gradient;
+    entry.gradient = std::move(gradient);
     return;
   }
   tensor::visit(entry.dtype, [&](auto zero) {
     using T = decltype(zero);
-    kernels::add_scaled<T>(1, std::span<const T>(gradient.data<T>()), entry.gradient.data<T>());
+    kernels::add_scaled<T>(1, std::as_const(gradient).data<T>(), entry.gradient.data<T>());
   });
 }
 

@@ -32,7 +32,7 @@ class Var {
 class Tape;
 
 // Adds the gradients of an operation's inputs, given that of its output.
-using Backward = std::function<void(const tensor::Tensor& output_gradient, Tape& tape)>;
+using Backward = std::function<void(tensor::Tensor output_gradient, Tape& tape)>;
 
 // Records the operations of one forward pass; backward() runs them in reverse, once, and frees what they kept on the
 // way.
@@ -51,18 +51,18 @@ class Tape {
 
   // Where the gradient of `var` is added up: zeros at first. Throws internal for a constant.
   tensor::Tensor gradient(const Var& var);
-  tensor::Tensor gradient(const Parameter& parameter) const { return gradients_.of(parameter); }
+  tensor::Tensor gradient(const Parameter& parameter) { return gradients_.of(parameter); }
 
   // The same for an operation that writes the whole gradient in one go: as long as there is none, the numbers are not
   // zeros but whatever the memory held, and `add` is false: they shall be written over. Saves a pass over memory.
-  struct Place {
+  struct Destination {
     tensor::Tensor gradient;
     bool add = true;
   };
-  Place place(const Var& var);
+  Destination destination(const Var& var);
   // Adds `gradient`, all of it, to that of `var`. As long as there is none it becomes that gradient itself, so nobody
   // may read or write it afterwards: for the gradient of an operation's output, or one made for this.
-  void give(const Var& var, const tensor::Tensor& gradient);
+  void give(const Var& var, tensor::Tensor gradient);
 
   // Adds d loss / d x to every gradient; loss is a number (1 x 1). Can be called once. Gradients of variable() stay
   // readable.

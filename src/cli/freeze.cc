@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "infer/freeze.h"
+#include "infer/quantize.h"
 #include "kernels/precision.h"
 
 namespace zhuyi::cli {
@@ -19,7 +19,7 @@ struct Options {
 };
 
 void run(const Options& options) {
-  formats::Model frozen = infer::freeze(formats::load_model(options.model), kernels::precision_of(options.precision));
+  formats::Model frozen = infer::quantize(formats::load_model(options.model), kernels::precision_of(options.precision));
   frozen.provenance["frozen-from"] = std::filesystem::path(options.model).filename().string();
   formats::save_model(options.output, frozen);
   std::cout << options.output << "\n";

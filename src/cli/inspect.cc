@@ -41,7 +41,7 @@ std::string part_of(const std::string& parameter) {
 // The parts in the model's order, with the number of their parameters. "encoder" and "decoder" hold their layers.
 Json parts_of(const autograd::Parameters& parameters) {
   Json parts = Json::object();
-  for (const autograd::ParameterPtr& parameter : parameters.list()) {
+  for (const autograd::ConstParameterPtr& parameter : parameters.list()) {
     const std::int64_t count = parameter->rows * parameter->columns;
     const std::string part = part_of(parameter->name);
     const std::size_t point = part.find('.');
@@ -70,7 +70,7 @@ Json vocabulary_of(const text::Tokenizer& tokenizer) {
 
 Json description_of(const nn::Transformer& transformer) {
   Json object;
-  object["precision"] = kernels::name_of(transformer.precision());
+  object["precision"] = transformer.stored_as();
   object["parameters"] = transformer.parameters().count();
   object["parameter_bytes"] = transformer.parameters().count() * tensor::bytes_of(tensor::DType::f32);
   object["parts"] = parts_of(transformer.parameters());

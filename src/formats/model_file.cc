@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "kernels/precision.h"
 
 namespace zhuyi::formats {
 namespace {
@@ -18,25 +17,34 @@ using tensor::Tensor;
 
 constexpr const char* kFormat = "zhuyi-1";
 constexpr const char* kProvenance = "provenance.";
+constexpr const char* kPrecision = "precision";  // how weights are kept (ops/storage.h); none: f32
 constexpr const char* kSourceScripts = "source-scripts";
-// Behind the name of a parameter in 8 bits: its panels, the scales of its columns and their sums (kernels/gemm_int8.h).
-constexpr const char* kPanels = ".int8";
-constexpr const char* kScales = ".scales";
-constexpr const char* kSums = ".sums";
-
 const std::string& metadata(const SafeTensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
   check_kind(found != file.metadata().end(), ErrorKind::bad_model, "no '{}' in its metadata: not a Zhuyi model", key);
   return found->second;
 }
 
-kernels::Precision precision_of(const SafeTensorsFile& file) {
-  const auto found = file.metadata().find("precision");
-  if (found == file.metadata().end()) return kernels::Precision::f32;
-  const auto& names = kernels::kPrecisionNames;
-  check_kind(std::find(names.begin(), names.end(), found->second) != names.end(), ErrorKind::bad_model,
-             "its precision is '{}', expected {}", found->second, fmt::join(names, ", "));
-  return kernels::precision_of(found->second);
+// The arrays of weights that are not plain, in the file's map.
+class MappedArrays final : public ops::ArraySource {
+ public:
+  explicit MappedArrays(const SafeTensorsFile& file) : file_(file) {}
+  std::span<const std::int8_t> bytes(const std::string& name) const override { return file_.mapped_bytes(name); }
+  std::span<const std::int32_t> integers(const std::string& name) const override { return file_.mapped_integers(name); }
+  std::span<const float> numbers(const std::string& name) const override { return file_.mapped_numbers(name); }
+  std::shared_ptr<const void> owner() const override { return file_.map(); }
+
+ private:
+  const SafeTensorsFile& file_;
+};
+
+void add_array(SafeTensorsWriter& writer, const std::string& name, const ops::StoredArray& array) {
+  if (const auto* bytes = std::get_if<std::span<const std::int8_t>>(&array.numbers))
+    return writer.add_int8(name, *bytes);
+  if (const auto* integers = std::get_if<std::span<const std::int32_t>>(&array.numbers))
+    return writer.add_integers(name, *integers);
+  const Tensor& numbers = std::get<Tensor>(array.numbers);
+  array.in_bf16 ? writer.add_bf16(name, numbers) : writer.add(name, numbers);
 }
 
 // None in a model that was trained before they were noted.
@@ -49,13 +57,13 @@ std::vector<std::string> source_scripts(const SafeTensorsFile& file) {
   return scripts;
 }
 
-void read_parameter(const SafeTensorsFile& file, const autograd::Parameter& parameter) {
+void read_parameter(const SafeTensorsFile& file, autograd::Parameter& parameter) {
   const Tensor value = file.tensor(parameter.name);
   check_kind(
       value.dtype() == tensor::DType::f32 && value.rows() == parameter.rows && value.columns() == parameter.columns,
       ErrorKind::bad_model, "{} is {}, the configuration asks for f32[{}, {}]", parameter.name, value.shape(),
       parameter.rows, parameter.columns);
-  const std::span<float> numbers = value.data<float>();
+  const std::span<const float> numbers = value.data<float>();
   check_kind(std::all_of(numbers.begin(), numbers.end(), [](float v) { return std::isfinite(v); }),
              ErrorKind::bad_model, "{} holds a number that is not finite", parameter.name);
   parameter.value.assign(value);
@@ -72,20 +80,17 @@ void add_model(SafeTensorsWriter& writer, const Model& model) {
   if (!model.source_scripts.empty()) {
     writer.metadata[kSourceScripts] = fmt::format("{}", fmt::join(model.source_scripts, " "));
   }
-  const kernels::Precision precision = transformer.precision();
-  if (precision != kernels::Precision::f32) {
-    writer.metadata["precision"] = kernels::name_of(precision);
-  }
-  for (const autograd::ParameterPtr& parameter : transformer.parameters().list()) {
-    if (parameter->int8) {
-      writer.add_int8(parameter->name + kPanels, parameter->int8->panels());
-      writer.add_integers(parameter->name + kSums, parameter->int8->column_sums());
-      const std::span<const float> scales = parameter->int8->scales();
-      writer.add(parameter->name + kScales, Tensor::of(1, std::ssize(scales), {scales.begin(), scales.end()}));
-    } else if (precision == kernels::Precision::bf16 && parameter->rows > 1) {
-      writer.add_bf16(parameter->name, parameter->value);
-    } else {
+  if (transformer.stored_as() != "f32") writer.metadata[kPrecision] = transformer.stored_as();
+  std::map<std::string, nn::WeightPtr> weights;
+  for (const nn::WeightPtr& weight : transformer.weights()) weights.emplace(weight->name(), weight);
+  for (const autograd::ConstParameterPtr& parameter : transformer.parameters().list()) {
+    const auto weight = weights.find(parameter->name);
+    if (weight == weights.end()) {
       writer.add(parameter->name, parameter->value);
+      continue;
+    }
+    for (const ops::StoredArray& array : weight->second->arrays()) {
+      add_array(writer, parameter->name + array.suffix, array);
     }
   }
   writer.add_bytes("tokenizer.source", model.source.serialized());
@@ -129,21 +134,15 @@ Model read_model(const SafeTensorsFile& file, const std::string& name) {
     const auto [rest, code] = std::from_chars(start.data(), start.data() + start.size(), bos);
     if (code != std::errc() || rest != start.data() + start.size()) bos = -1;
     check_kind(bos >= 0 && bos < config.target_vocabulary, ErrorKind::bad_model, "its start token is '{}'", start);
-    const auto in_8_bits = [&](const ops::Weight& weight) {
-      const std::string& parameter = weight.parameter->name;
-      const std::span<const float> scales = file.mapped_numbers(parameter + kScales);
-      check_kind(std::all_of(scales.begin(), scales.end(), [](float v) { return std::isfinite(v) && v >= 0; }),
-                 ErrorKind::bad_model, "{} has a scale that is not finite", parameter);
-      return std::make_shared<const kernels::Int8Matrix>(weight.inputs(), weight.outputs(),
-                                                         file.mapped_bytes(parameter + kPanels), scales,
-                                                         file.mapped_integers(parameter + kSums), file.map());
+    const auto precision = file.metadata().find(kPrecision);
+    const std::string stored_as = precision == file.metadata().end() ? "f32" : precision->second;
+    const MappedArrays arrays(file);
+    const auto storage = [&](const ops::Weight& weight) {
+      return ops::read_storage(stored_as, weight.declared(), arrays);
     };
-    Model model{std::make_unique<nn::Transformer>(config, bos, precision_of(file), in_8_bits),
-                std::move(source),
-                std::move(target),
-                {}};
+    Model model{std::make_unique<nn::Transformer>(config, bos, storage), std::move(source), std::move(target), {}};
     for (const autograd::ParameterPtr& parameter : model.transformer->parameters().list()) {
-      if (!parameter->int8) read_parameter(file, *parameter);
+      if (parameter->in_block) read_parameter(file, *parameter);
     }
     const std::string prefix = kProvenance;
     for (const auto& [key, value] : file.metadata()) {

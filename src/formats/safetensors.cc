@@ -258,7 +258,7 @@ std::string SafeTensorsFile::bytes(const std::string& name) const {
 void SafeTensorsWriter::add(const std::string& name, const Tensor& tensor) {
   tensor::visit(tensor.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const std::span<T> numbers = tensor.data<T>();
+    const std::span<const T> numbers = tensor.data<T>();
     entries_.push_back({name,
                         std::is_same_v<T, float> ? "F32" : "F64",
                         {tensor.rows(), tensor.columns()},

@@ -61,7 +61,7 @@ TransformerScorer::TransformerScorer(const nn::Transformer& model, std::span<con
 
 void TransformerScorer::join(std::span<const std::vector<std::int32_t>> sources,
                              std::span<const std::vector<std::int32_t>> allowed) {
-  const bool first = states_.front().sources.empty();
+  const bool first = states_.front().joined() == 0;
   base::check(allowed.empty() || allowed.size() == sources.size(), "scorer: {} sentences, shortlists of {}",
               sources.size(), allowed.size());
   base::check(sources.empty() || first || outputs_.empty() == allowed.empty(),
@@ -84,7 +84,7 @@ void TransformerScorer::join(std::span<const std::vector<std::int32_t>> sources,
 }
 
 tensor::Tensor TransformerScorer::log_probabilities_of_some(std::size_t i, std::int64_t begin, std::int64_t end) const {
-  const tensor::Tensor result(end - begin, vocabulary());
+  tensor::Tensor result(end - begin, vocabulary());
   const kernels::Matrix<float> to = result.matrix<float>();
   std::fill_n(to.data, to.rows * to.columns, -std::numeric_limits<float>::infinity());
   for (std::int64_t first = begin; first < end;) {
@@ -92,7 +92,7 @@ tensor::Tensor TransformerScorer::log_probabilities_of_some(std::size_t i, std::
     std::int64_t last = first + 1;
     while (last < end && sentences_[static_cast<std::size_t>(last)] == sentence) ++last;
     const nn::OutputRows& outputs = outputs_[static_cast<std::size_t>(sentence)][i];
-    const tensor::Tensor logits = members_[i].model->logits(decoded_[i].slice(first, last), &outputs);
+    tensor::Tensor logits = members_[i].model->logits(decoded_[i].slice(first, last), &outputs);
     const kernels::Matrix<float> from = logits.matrix<float>();
     kernels::log_softmax<float>(from);
     for (std::int64_t row = 0; row < from.rows; ++row) {
@@ -130,8 +130,7 @@ kernels::ConstMatrix<float> TransformerScorer::log_probabilities(std::int64_t be
     tensor::Tensor logits;
     if (outputs_.empty()) {
       if (logits_.rows() < end - begin) logits_ = tensor::Tensor(end - begin, vocabulary());
-      logits = logits_.slice(0, end - begin);
-      members_[i].model->logits_into(decoded_[i].slice(begin, end), logits);
+      logits = members_[i].model->logits(decoded_[i].slice(begin, end), nullptr, logits_);
       kernels::log_softmax<float>(logits.matrix<float>());
     } else {
       logits = log_probabilities_of_some(i, begin, end);
@@ -153,17 +152,16 @@ void TransformerScorer::keep_attention(std::span<const HypothesisStep> live,
   const autograd::AttentionRecord& last = records.back();
   const std::span<const float> weights = last.weights.data<float>();
   attention_.resize(live.size());
-  std::size_t place = 0;
+  std::size_t next = 0;
   for (std::size_t begin = 0; begin < live.size();) {
     std::size_t end = begin + 1;
     while (end < live.size() && live[end].sentence == live[begin].sentence) ++end;
-    const nn::DecoderState::Source& source = states_.front().sources[static_cast<std::size_t>(live[begin].sentence)];
-    const auto length = static_cast<std::size_t>(source.end - source.begin);
+    const auto length = static_cast<std::size_t>(states_.front().source_length(live[begin].sentence));
     for (std::size_t row = begin; row < end; ++row) attention_[row].resize(length);
     for (std::int64_t head = 0; head < last.heads; ++head) {
       for (std::size_t row = begin; row < end; ++row) {
         for (std::size_t s = 0; s < length; ++s) {
-          attention_[row][s] += static_cast<float>(share / static_cast<double>(last.heads)) * weights[place++];
+          attention_[row][s] += static_cast<float>(share / static_cast<double>(last.heads)) * weights[next++];
         }
       }
     }

@@ -35,8 +35,8 @@ void check_inputs(const AttentionInputs<T, K>& in, const AttentionMap& map) {
               in.dropout.rate);
   base::check(in.similarity.kind != Similarity::gaussian || in.similarity.bandwidth > 0,
               "attention: bandwidth {}; it must be positive", in.similarity.bandwidth);
-  base::check(!map.causal || !map.looked_up(),
-              "attention: a causal map with key_rows or few_queries; leave the later keys out of the blocks instead");
+  base::check(!map.causal || !in.looks_up(map),
+              "attention: a causal map with keys that are looked up; leave the later keys out of the blocks instead");
   const std::int64_t keys = map.key_rows.empty() ? in.k.rows : static_cast<std::int64_t>(map.key_rows.size());
   for (const AttentionBlock& block : map.blocks) {
     base::check(0 <= block.query_begin && block.query_begin <= block.query_end && block.query_end <= in.q.rows,
@@ -300,7 +300,7 @@ template <class T, class K>
 void attention(const AttentionInputs<T, K>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights) {
   constexpr bool kOneType = std::is_same_v<T, K>;
   check_inputs(inputs, map);
-  base::check(kOneType || map.looked_up(), "attention: keys in bf16 under a map that does not look them up");
+  base::check(kOneType || inputs.looks_up(map), "attention: keys in bf16 that are not looked up");
   base::check(out.rows == inputs.q.rows && out.columns == inputs.v.columns && out.column_stride == 1,
               "attention: out is [{}, {}]; expected [{}, {}] without gaps in its rows", out.rows, out.columns,
               inputs.q.rows, inputs.v.columns);
@@ -316,7 +316,7 @@ void attention(const AttentionInputs<T, K>& inputs, const AttentionMap& map, Mat
       const Matrix<T> target = out.block(head.block->query_begin, head.v_column, head.q.rows, head.v.columns);
       T* kept = weights.empty() ? nullptr : weights.data() + head.place;
       if constexpr (kOneType) {
-        if (!map.looked_up()) {
+        if (!inputs.looks_up(map)) {
           forward_direct(inputs, map.causal, head, target, kept, scratch);
           continue;
         }
@@ -332,7 +332,7 @@ template <class T>
 void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& map, std::span<const T> weights,
                         ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv, bool add) {
   check_inputs(inputs, map);
-  base::check(!map.looked_up(), "attention_backward: a map with key_rows or few_queries; there is no backward for it");
+  base::check(!inputs.looks_up(map), "attention_backward: keys that are looked up; there is no backward for them");
   const std::vector<std::int64_t> places = weight_places(map, inputs.heads);
   base::check(weights.size() == at(places.back()), "attention_backward: {} weights; forward gave {}", weights.size(),
               places.back());

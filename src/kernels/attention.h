@@ -30,9 +30,9 @@ std::int64_t attention_weight_count(const AttentionMap& map, std::int64_t heads)
 
 // out[i, head h's columns] = sum_j weight_ij v[j, head h's columns], weight = dropout(softmax over keys of similarity).
 // q [queries, heads * d_k], k [keys, heads * d_k], v [keys, heads * d_v], out [queries, heads * d_v].
-// weights: attention_weight_count numbers, or empty when they are not wanted. There is no backward for maps that
+// weights: attention_weight_count numbers, or empty when they are not wanted. There is no backward for inputs that
 // look keys up. T is float or double; K, the type of the keys and values in memory, is T, or Bf16 beside float
-// (where the map looks keys up).
+// (where keys are looked up).
 template <class T, class K = T>
 struct AttentionInputs {
   ConstMatrix<T> q;
@@ -41,6 +41,11 @@ struct AttentionInputs {
   std::int64_t heads = 1;
   SimilarityOptions similarity;
   Dropout dropout;  // of the weights; element number = its offset among the weights
+  // Blocks have few queries, a beam's hypotheses, say: keys and values are read as they lie, since bringing them into
+  // the order of a product would cost more than the product. Where the map has key_rows it is so anyway.
+  bool few_queries = false;
+
+  bool looks_up(const AttentionMap& map) const { return few_queries || !map.key_rows.empty(); }
 };
 
 template <class T, class K = T>

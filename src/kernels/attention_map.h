@@ -21,11 +21,7 @@ struct AttentionMap {
   bool causal = false;
   // Where key i lies: row key_rows[i] of k and v. Empty: key i is row i. Lets a cache reorder hypotheses by index.
   std::vector<std::int32_t> key_rows;
-  // Blocks have few queries, a beam's hypotheses, say: keys and values are read as they lie, since bringing them into
-  // the order of a product would cost more than the product. With key_rows it is so anyway.
-  bool few_queries = false;
 
-  bool looked_up() const { return few_queries || !key_rows.empty(); }
   // Whether every block's keys come after those of the blocks before, so that no two share one.
   bool keys_apart() const;
   // Whether each of so many queries and keys stands in a block, and every block has a query.

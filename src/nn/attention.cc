@@ -9,11 +9,11 @@ constexpr double kGain = 0.70710678118654752;
 
 }  // namespace
 
-MultiHeadAttention::MultiHeadAttention(Parameters& parameters, const std::string& name, const Config& config)
-    : query_(parameters, name + ".query", config.d_model, config.heads * config.key_width(), config.biases, kGain),
-      key_(parameters, name + ".key", config.d_model, config.heads * config.key_width(), config.biases, kGain),
-      value_(parameters, name + ".value", config.d_model, config.heads * config.value_width(), config.biases, kGain),
-      output_(parameters, name + ".output", config.heads * config.value_width(), config.d_model, config.biases),
+MultiHeadAttention::MultiHeadAttention(Declarations& model, const std::string& name, const Config& config)
+    : query_(model, name + ".query", config.d_model, config.heads * config.key_width(), config.biases, kGain),
+      key_(model, name + ".key", config.d_model, config.heads * config.key_width(), config.biases, kGain),
+      value_(model, name + ".value", config.d_model, config.heads * config.value_width(), config.biases, kGain),
+      output_(model, name + ".output", config.heads * config.value_width(), config.d_model, config.biases),
       options_{config.heads, {config.similarity, config.bandwidth}, config.attention_dropout} {}
 
 KeysValues MultiHeadAttention::keys_values(const Var& memory, Run& run) const {
@@ -24,8 +24,17 @@ Var MultiHeadAttention::attend(const Var& x, const KeysValues& memory, const Map
   return output_(ops::attention(query_(x, run), memory.keys, memory.values, map, options_, run), run);
 }
 
-void MultiHeadAttention::pack(kernels::Precision precision) {
-  for (Linear* linear : {&query_, &key_, &value_, &output_}) linear->pack(precision);
+KeysValues MultiHeadAttention::kept_keys_values(const Var& memory, Run& run) const {
+  const auto kept = [](const Var& rows, const Linear& linear) {
+    const tensor::DType dtype = linear.weight().kept();
+    return rows.value().dtype() == dtype ? rows : Var(rows.value().to(dtype));
+  };
+  return {kept(key_(memory, run), key_), kept(value_(memory, run), value_)};
+}
+
+std::int64_t MultiHeadAttention::kept_bytes() const {
+  const auto bytes = [](const ops::Weight& weight) { return weight.outputs() * tensor::bytes_of(weight.kept()); };
+  return bytes(key_.weight()) + bytes(value_.weight());
 }
 
 }  // namespace zhuyi::nn

@@ -22,15 +22,18 @@ using MapPtr = std::shared_ptr<const kernels::AttentionMap>;
 class MultiHeadAttention {
  public:
   // Adds `name`.{query,key,value,output}.{weight,bias}.
-  MultiHeadAttention(Parameters& parameters, const std::string& name, const Config& config);
+  MultiHeadAttention(Declarations& model, const std::string& name, const Config& config);
 
   // W_K and W_V applied to a memory [tokens, d_model].
   KeysValues keys_values(const Var& memory, Run& run) const;
+  // The same as a decoder keeps them from step to step: rounded to bf16 where the weights that give them ask for it.
+  KeysValues kept_keys_values(const Var& memory, Run& run) const;
   // What the tokens x [queries, d_model] find among keys and values, where the map says what each may see: [queries,
   // d_model].
   Var attend(const Var& x, const KeysValues& memory, const MapPtr& map, Run& run) const;
 
-  void pack(kernels::Precision precision);
+  // What a token's keys and values take in a decoder's memory.
+  std::int64_t kept_bytes() const;
 
  private:
   Linear query_;

@@ -12,8 +12,8 @@ using tensor::Tensor;
 
 namespace {
 
-// Places and numbers of the table of sinusoids: sentences are seldom longer, and a wide model stays small.
-constexpr std::int64_t kTablePlaces = 1024;
+// Positions and numbers of the table of sinusoids: sentences are seldom longer, and a wide model stays small.
+constexpr std::int64_t kTablePositions = 1024;
 constexpr std::int64_t kTableNumbers = std::int64_t{1} << 20;
 
 }  // namespace
@@ -33,15 +33,12 @@ std::vector<double> sinusoid(Positions layout, std::int64_t position, std::int64
   return row;
 }
 
-Embedding::Embedding(ParameterPtr table, ParameterPtr learned, const Config& config)
-    : table_(std::move(table)),
-      learned_(std::move(learned)),
-      layout_(config.positions),
-      d_model_(config.d_model),
-      dropout_(config.dropout) {
+Embedding::Embedding(WeightPtr table, ConstParameterPtr learned, const Config& config)
+    : table_(std::move(table)), layout_(config.positions), d_model_(config.d_model), dropout_(config.dropout) {
+  if (learned) learned_.emplace(std::move(learned), true);
   if (layout_ == Positions::learned || layout_ == Positions::none) return;
-  const std::int64_t places = std::min(kTablePlaces, kTableNumbers / d_model_);
-  for (std::int64_t position = 0; position < places; ++position) {
+  const std::int64_t count = std::min(kTablePositions, kTableNumbers / d_model_);
+  for (std::int64_t position = 0; position < count; ++position) {
     const std::vector<double> row = sinusoid(layout_, position, d_model_);
     first_positions_.insert(first_positions_.end(), row.begin(), row.end());
   }
@@ -66,13 +63,14 @@ Tensor Embedding::sinusoids(std::span<const std::int32_t> positions, tensor::DTy
 
 Var Embedding::operator()(std::span<const std::int32_t> ids, std::span<const std::int32_t> positions, Run& run) const {
   check(ids.size() == positions.size(), "embedding: {} ids, {} positions", ids.size(), positions.size());
-  Var x = ops::embedding(table_, ids, std::sqrt(static_cast<double>(d_model_)), run);
+  Var x = ops::embedding(*table_, ids, std::sqrt(static_cast<double>(d_model_)), run);
   if (layout_ == Positions::learned) {
     for (const std::int32_t position : positions) {
-      check(position < learned_->rows,
-            "embedding: a sentence of more than {} tokens; the model's learned positions end there", learned_->rows);
+      check(position < learned_->outputs(),
+            "embedding: a sentence of more than {} tokens; the model's learned positions end there",
+            learned_->outputs());
     }
-    x = ops::add(x, ops::embedding(learned_, positions, 1, run), run);
+    x = ops::add(x, ops::embedding(*learned_, positions, 1, run), run);
   } else if (layout_ != Positions::none) {
     x = ops::add(x, Var(sinusoids(positions, x.value().dtype())), run);
   }

@@ -2,6 +2,7 @@
 // Tokens to vectors and back (paper 3.4), and where they stand in the sentence (paper 3.5).
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,20 +20,21 @@ std::vector<double> sinusoid(Positions layout, std::int64_t position, std::int64
 class Embedding {
  public:
   // `table` [vocabulary, d_model]; `learned` [max_positions, d_model], or nullptr for the other layouts.
-  Embedding(ParameterPtr table, ParameterPtr learned, const Config& config);
+  Embedding(WeightPtr table, ConstParameterPtr learned, const Config& config);
 
-  // positions[i] is the place of token i in its sentence. Throws invalid_argument when learned positions do not reach.
+  // positions[i] is where token i stands in its sentence, from 0. Throws invalid_argument when learned positions do not
+  // reach.
   Var operator()(std::span<const std::int32_t> ids, std::span<const std::int32_t> positions, Run& run) const;
 
  private:
   tensor::Tensor sinusoids(std::span<const std::int32_t> positions, tensor::DType dtype) const;
 
-  ParameterPtr table_;
-  ParameterPtr learned_;
+  WeightPtr table_;
+  std::optional<ops::Weight> learned_;
   Positions layout_;
   std::int64_t d_model_;
   double dropout_;
-  std::vector<double> first_positions_;  // sinusoids of the first places; later ones are computed when asked for
+  std::vector<double> first_positions_;  // sinusoids of the first positions; later ones are computed when asked for
 };
 
 }  // namespace zhuyi::nn

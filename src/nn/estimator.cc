@@ -19,7 +19,7 @@ using tensor::Tensor;
 Tensor relative_to(const Tensor& origin, const Tensor& rows) {
   Tensor result = rows.clone();
   const kernels::Matrix<double> numbers = result.matrix<double>();
-  const kernels::Matrix<double> zero = origin.matrix<double>();
+  const kernels::ConstMatrix<double> zero = origin.matrix<double>();
   for (std::int64_t i = 0; i < rows.rows(); ++i) {
     for (std::int64_t j = 0; j < rows.columns(); ++j) numbers(i, j) -= zero(0, j);
   }

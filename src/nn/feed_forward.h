@@ -12,12 +12,12 @@ namespace zhuyi::nn {
 class FeedForward {
  public:
   // Adds `name`.{input,output}.{weight,bias} and, when gated, `name`.gate.{weight,bias}.
-  FeedForward(Parameters& parameters, const std::string& name, const Config& config)
-      : input_(parameters, name + ".input", config.d_model, config.d_ff, config.biases),
-        output_(parameters, name + ".output", config.d_ff, config.d_model, config.biases),
+  FeedForward(Declarations& model, const std::string& name, const Config& config)
+      : input_(model, name + ".input", config.d_model, config.d_ff, config.biases),
+        output_(model, name + ".output", config.d_ff, config.d_model, config.biases),
         activation_(config.activation),
         dropout_(config.feed_forward_dropout) {
-    if (config.gated) gate_.emplace(parameters, name + ".gate", config.d_model, config.d_ff, config.biases);
+    if (config.gated) gate_.emplace(model, name + ".gate", config.d_model, config.d_ff, config.biases);
   }
 
   // [tokens, d_model] -> [tokens, d_model]. Gated: activation(x W_gate) * (x W_input) (Shazeer, 2020).
@@ -26,12 +26,6 @@ class FeedForward {
     const Var active = gate_ ? ops::multiply(ops::activate((*gate_)(x, run), activation_, run), inner, run)
                              : ops::activate(inner, activation_, run);
     return output_(ops::dropout(active, dropout_, run), run);
-  }
-
-  void pack(kernels::Precision precision) {
-    input_.pack(precision);
-    output_.pack(precision);
-    if (gate_) gate_->pack(precision);
   }
 
  private:

@@ -13,9 +13,9 @@ namespace zhuyi::nn {
 class Norm {
  public:
   // Adds `name`.gain and, for layer norm, `name`.bias.
-  Norm(Parameters& parameters, const std::string& name, const Config& config)
-      : gain_(parameters.add(name + ".gain", 1, config.d_model, {autograd::Initialization::Kind::constant, 1})),
-        bias_(config.norm == NormKind::layer ? parameters.add(name + ".bias", 1, config.d_model, {}) : nullptr),
+  Norm(Declarations& model, const std::string& name, const Config& config)
+      : gain_(model.parameters.add(name + ".gain", 1, config.d_model, {Initialization::Kind::constant, 1})),
+        bias_(config.norm == NormKind::layer ? model.parameters.add(name + ".bias", 1, config.d_model, {}) : nullptr),
         epsilon_(config.norm_epsilon) {}
 
   Var operator()(const Var& x, Run& run) const {
@@ -23,8 +23,8 @@ class Norm {
   }
 
  private:
-  ParameterPtr gain_;
-  ParameterPtr bias_;
+  ConstParameterPtr gain_;
+  ConstParameterPtr bias_;
   double epsilon_;
 };
 
@@ -32,8 +32,8 @@ class Norm {
 class Residual {
  public:
   // Adds the norm's parameters under `name`.
-  Residual(Parameters& parameters, const std::string& name, const Config& config)
-      : norm_(parameters, name, config), placement_(config.norm_placement), dropout_(config.dropout) {}
+  Residual(Declarations& model, const std::string& name, const Config& config)
+      : norm_(model, name, config), placement_(config.norm_placement), dropout_(config.dropout) {}
 
   // sublayer(x) gives a Var of the shape of x.
   template <class Sublayer>

@@ -1,14 +1,13 @@
 #include "nn/transformer.h"
 
-#include <cmath>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
-#include "kernels/gemm.h"
 
 namespace zhuyi::nn {
 
-using autograd::Initialization;
 using base::check;
 using tensor::Segments;
 using tensor::Tensor;
@@ -24,7 +23,7 @@ std::vector<std::int32_t> positions_in(const Segments& sentences) {
   return positions;
 }
 
-// Each sentence moved one place to the right behind `bos`, its last token gone (paper 3.1, "outputs shifted right").
+// Each sentence moved one position to the right behind `bos`, its last token gone (paper 3.1, "outputs shifted right").
 std::vector<std::int32_t> shifted_right(const Tokens& tokens, std::int32_t bos) {
   std::vector<std::int32_t> shifted(tokens.ids.size());
   for (std::int64_t i = 0; i < tokens.sentences.count(); ++i) {
@@ -46,33 +45,15 @@ void Tokens::append(std::span<const std::int32_t> sentence) {
 
 Transformer::Transformer(const Config& config, std::int32_t bos, std::uint64_t seed, tensor::DType dtype)
     : Transformer(config, bos) {
-  parameters_.lay_out(dtype, seed);
+  parameters().lay_out(dtype, seed);
 }
 
-Transformer::Transformer(const Config& config, std::int32_t bos, kernels::Precision precision, const Int8Source& int8)
-    : Transformer(config, bos) {
-  precision_ = precision;
-  if (precision != kernels::Precision::f32) decoder_->keep_in_bf16();
-  if (precision == kernels::Precision::int8) {
-    for (const ops::Weight& weight : weights()) {
-      weight.parameter->int8 = int8(weight);
-      check(weight.parameter->int8->rows() == weight.inputs() && weight.parameter->int8->columns() == weight.outputs(),
-            "transformer: {} in 8 bits is [{}, {}], expected [{}, {}]", weight.parameter->name,
-            weight.parameter->int8->rows(), weight.parameter->int8->columns(), weight.inputs(), weight.outputs());
-    }
+Transformer::Transformer(const Config& config, std::int32_t bos, const StorageOf& storage) : Transformer(config, bos) {
+  for (const auto& weight : declared_.weights) {
+    weight->keep(storage(*weight));
+    parameters().find(weight->name())->in_block = weight->plain() != nullptr;
   }
-  parameters_.lay_out(tensor::DType::f32, std::nullopt);
-}
-
-std::vector<ops::Weight> Transformer::weights() const {
-  std::vector<ops::Weight> list;
-  for (const ParameterPtr& parameter : parameters_.list()) {
-    if (parameter->initialization.kind == Initialization::Kind::xavier) list.push_back({parameter, false});
-  }
-  for (const char* table : {"embedding", "source_embedding", "target_embedding", "output_projection"}) {
-    if (const ParameterPtr parameter = parameters_.find(table)) list.push_back({parameter, true});
-  }
-  return list;
+  parameters().lay_out(tensor::DType::f32, std::nullopt);
 }
 
 std::int64_t Transformer::parameter_count(const Config& config) { return Transformer(config, 0).parameters().count(); }
@@ -81,27 +62,22 @@ Transformer::Transformer(const Config& config, std::int32_t bos) : config_(confi
   validate(config);
   check(bos >= 0 && bos < config.target_vocabulary, "transformer: start token {} with {} target pieces", bos,
         config.target_vocabulary);
-  const auto table = [&](const char* name, std::int64_t rows, std::int64_t width) {
-    return parameters_.add(name, rows, width,
-                           {Initialization::Kind::normal, std::pow(static_cast<double>(width), -0.5)});
-  };
   const bool one = config.tying == Tying::all;
-  const ParameterPtr source = table(one ? "embedding" : "source_embedding", config.source_vocabulary, config.d_model);
-  const ParameterPtr target = one ? source : table("target_embedding", config.target_vocabulary, config.d_model);
-  const ParameterPtr output =
-      config.tying == Tying::none ? table("output_projection", config.target_vocabulary, config.d_model) : target;
-  output_.parameter = output;
-  output_.transposed = true;
-  if (config.output_bias) output_bias_ = parameters_.add("output_bias", 1, config.target_vocabulary, {});
-  const bool learned = config.positions == Positions::learned;
-  const auto places = [&](const char* name) {
-    return learned ? parameters_.add(name, config.max_positions, config.d_model, {Initialization::Kind::normal, 1})
-                   : nullptr;
+  const WeightPtr source =
+      declared_.table(one ? "embedding" : "source_embedding", config.source_vocabulary, config.d_model);
+  const WeightPtr target = one ? source : declared_.table("target_embedding", config.target_vocabulary, config.d_model);
+  output_ = config.tying == Tying::none ? declared_.table("output_projection", config.target_vocabulary, config.d_model)
+                                        : target;
+  if (config.output_bias) output_bias_ = parameters().add("output_bias", 1, config.target_vocabulary, {});
+  const auto positions = [&](const char* name) {
+    return config.positions == Positions::learned
+               ? parameters().add(name, config.max_positions, config.d_model, {Initialization::Kind::normal, 1})
+               : nullptr;
   };
-  source_embedding_ = std::make_unique<Embedding>(source, places("source_positions"), config);
-  target_embedding_ = std::make_unique<Embedding>(target, places("target_positions"), config);
-  encoder_ = std::make_unique<Encoder>(parameters_, config);
-  decoder_ = std::make_unique<Decoder>(parameters_, config);
+  source_embedding_ = std::make_unique<Embedding>(source, positions("source_positions"), config);
+  target_embedding_ = std::make_unique<Embedding>(target, positions("target_positions"), config);
+  encoder_ = std::make_unique<Encoder>(declared_, config);
+  decoder_ = std::make_unique<Decoder>(declared_, config);
 }
 
 Memory Transformer::encode(const Tokens& source, Run& run) const {
@@ -119,17 +95,15 @@ Var Transformer::decode(const Tokens& target, const Memory& memory, Run& run) co
 
 ops::Loss Transformer::loss(const Batch& batch, Run& run) const {
   const Var decoded = decode(batch.target, encode(batch.source, run), run);
-  return ops::projection_loss(decoded, output_, output_bias_, batch.target.ids,
+  return ops::projection_loss(decoded, *output_, output_bias_, batch.target.ids,
                               {config_.label_smoothing, config_.smoothing_form}, run);
 }
 
 Tensor Transformer::nll(const Batch& batch) const {
   Run run;
   const Var decoded = decode(batch.target, encode(batch.source, run), run);
-  return ops::projection_nll(decoded.value(), output_, output_bias_, batch.target.ids);
+  return ops::projection_nll(decoded.value(), *output_, output_bias_, batch.target.ids);
 }
-
-Var Transformer::logits(const Var& decoded, Run& run) const { return ops::linear(decoded, output_, output_bias_, run); }
 
 DecoderState Transformer::start(const Memory& memory) const {
   DecoderState state;
@@ -147,56 +121,46 @@ Tensor Transformer::step(std::span<const std::int32_t> tokens, std::span<const C
   check(tokens.size() == hypotheses.size(), "step: {} tokens for {} hypotheses", tokens.size(), hypotheses.size());
   Run run;
   run.attention_records = attention;
+  run.few_queries = true;
   std::vector<std::int32_t> positions;
   for (const Continuation& hypothesis : hypotheses) {
-    check(hypothesis.parent < static_cast<std::int64_t>(state.histories.size()), "step: parent {} of {} hypotheses",
-          hypothesis.parent, state.histories.size());
-    const bool first = hypothesis.parent < 0;
-    positions.push_back(
-        first ? 0 : static_cast<std::int32_t>(state.histories[static_cast<std::size_t>(hypothesis.parent)].size()));
+    positions.push_back(static_cast<std::int32_t>(state.length(hypothesis.parent)));
   }
   const Var embedded = (*target_embedding_)(tokens, positions, run);
   return decoder_->step(embedded, hypotheses, state, run).value();
 }
 
-Tensor Transformer::logits(const Tensor& decoded, const OutputRows* outputs) const {
+Tensor Transformer::logits(const Tensor& decoded, const OutputRows* outputs, Tensor room) const {
   Run run;
-  if (outputs == nullptr) return logits(Var(decoded), run).value();
-  return ops::linear(Var(decoded), outputs->weight, outputs->bias, run).value();
+  run.room = std::move(room);
+  const Var rows(decoded);
+  return outputs == nullptr ? ops::linear(rows, *output_, output_bias_, run).value()
+                            : ops::linear(rows, outputs->weight, outputs->bias, run).value();
 }
 
-void Transformer::logits_into(const Tensor& decoded, const Tensor& out) const {
-  Run run;
-  ops::linear_into(decoded, output_, output_bias_, run, out);
-}
-
-std::int64_t Transformer::bytes_of_keys_and_values() const {
-  const bool half = precision_ != kernels::Precision::f32;
-  const tensor::DType dtype = half ? tensor::DType::bf16 : parameters_.list().front()->value.dtype();
-  return config_.decoder_layers * config_.heads * (config_.key_width() + config_.value_width()) *
-         tensor::bytes_of(dtype);
-}
+std::int64_t Transformer::bytes_of_keys_and_values() const { return decoder_->kept_bytes(); }
 
 OutputRows Transformer::output_rows(std::span<const std::int32_t> ids) const {
-  OutputRows result{.ids = {ids.begin(), ids.end()}, .weight = output_.some_outputs(ids), .bias = nullptr};
+  OutputRows result{.ids = {ids.begin(), ids.end()}, .weight = output_->subset(ids), .bias = nullptr};
   if (!output_bias_) return result;
-  result.bias = std::make_shared<autograd::Parameter>();
-  result.bias->name = output_bias_->name;
-  result.bias->rows = 1;
-  result.bias->columns = std::ssize(ids);
-  result.bias->value = Tensor(1, std::ssize(ids));
+  const auto bias = std::make_shared<autograd::Parameter>();
+  bias->name = output_bias_->name;
+  bias->rows = 1;
+  bias->columns = std::ssize(ids);
+  bias->value = Tensor(1, std::ssize(ids));
   const std::span<const float> all = output_bias_->value.data<float>();
-  const std::span<float> some = result.bias->value.data<float>();
+  const std::span<float> some = bias->value.data<float>();
   for (std::size_t i = 0; i < ids.size(); ++i) some[i] = all[static_cast<std::size_t>(ids[i])];
+  result.bias = bias;
   return result;
 }
 
 void Transformer::pack() {
-  const bool half = precision_ == kernels::Precision::bf16 && kernels::has_precision(kernels::Precision::bf16);
-  const kernels::Precision packed = half ? kernels::Precision::bf16 : kernels::Precision::f32;
-  encoder_->pack(packed);
-  decoder_->pack(packed);
-  output_.pack(packed);
+  for (const auto& weight : declared_.weights) weight->pack();
+}
+
+void Transformer::train_in(kernels::Precision precision) {
+  for (const auto& weight : declared_.weights) weight->train_in(precision);
 }
 
 }  // namespace zhuyi::nn

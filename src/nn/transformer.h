@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "nn/config.h"
@@ -27,7 +28,6 @@ struct Tokens {
 struct Batch {
   Tokens source;
   Tokens target;
-  std::vector<std::int64_t> lines;  // where each pair stands in the corpus, for messages; may be empty
 };
 
 // The encoder's output for some sentences.
@@ -39,8 +39,8 @@ struct Memory {
 // Some rows of the output projection, copied together.
 struct OutputRows {
   std::vector<std::int32_t> ids;
-  ops::Weight weight;  // [ids, d_model]
-  ParameterPtr bias;   // [1, ids], or nullptr
+  ops::Weight weight;      // [ids, d_model]
+  ConstParameterPtr bias;  // [1, ids], or nullptr
 };
 
 // The model: const in every pass, so that one can serve many threads.
@@ -51,18 +51,18 @@ class Transformer {
   // configuration.
   Transformer(const Config& config, std::int32_t bos, std::uint64_t seed, tensor::DType dtype = tensor::DType::f32);
 
-  // A model that was frozen: with int8 its weights() are what `int8` gives for each, a matrix [in, out] in 8 bits, and
-  // the other parameters are constants to be filled in; with bf16 and f32 all are to be filled in. Only for inference.
-  using Int8Source = std::function<std::shared_ptr<const kernels::Int8Matrix>(const ops::Weight& weight)>;
-  Transformer(const Config& config, std::int32_t bos, kernels::Precision precision, const Int8Source& int8);
+  // A model for inference whose weights are kept as `storage` says for each of weights(), called once each. Plain
+  // weights and the other parameters are zeros, to be filled in.
+  using StorageOf = std::function<ops::Storage(const ops::Weight& declared)>;
+  Transformer(const Config& config, std::int32_t bos, const StorageOf& storage);
 
   // The numbers in all parameters of a model of this configuration; room is made for none of them.
   static std::int64_t parameter_count(const Config& config);
 
   const Config& config() const { return config_; }
   std::int32_t bos() const { return bos_; }
-  const Parameters& parameters() const { return parameters_; }
-  Parameters& parameters() { return parameters_; }
+  const autograd::Parameters& parameters() const { return declared_.parameters; }
+  autograd::Parameters& parameters() { return declared_.parameters; }
 
   // Every sentence needs at least one token.
   Memory encode(const Tokens& source, Run& run) const;
@@ -72,8 +72,12 @@ class Transformer {
   ops::Loss loss(const Batch& batch, Run& run) const;
   // -log p of every target token: [target tokens, 1].
   tensor::Tensor nll(const Batch& batch) const;
-  // Logits of the decoder's output: [tokens, target vocabulary].
-  Var logits(const Var& decoded, Run& run) const;
+  // Logits of the decoder's output: [tokens, target vocabulary], or [tokens, ids] of some outputs, each number the same
+  // as among all. They are put into `room` where it is large enough, else into new memory.
+  tensor::Tensor logits(const tensor::Tensor& decoded, const OutputRows* outputs = nullptr,
+                        tensor::Tensor room = {}) const;
+  // The rows of the output projection for some target pieces.
+  OutputRows output_rows(std::span<const std::int32_t> ids) const;
 
   // Decoding token by token. step() feeds tokens[i] to hypothesis i and gives the decoder's output for what follows:
   // [hypotheses, d_model]. Row i equals the row of the full pass over the hypothesis' tokens.
@@ -83,23 +87,17 @@ class Transformer {
   void join(const Memory& memory, std::span<const std::int64_t> left, DecoderState& state) const;
   tensor::Tensor step(std::span<const std::int32_t> tokens, std::span<const Continuation> hypotheses,
                       DecoderState& state, std::vector<autograd::AttentionRecord>* attention = nullptr) const;
-  // Logits of the decoder's output, without a record: [tokens, target vocabulary], or [tokens, ids] of some outputs,
-  // each number the same as among all.
-  tensor::Tensor logits(const tensor::Tensor& decoded, const OutputRows* outputs = nullptr) const;
   // What decoding keeps in memory for each token of a source and of each hypothesis: keys and values of all layers.
   std::int64_t bytes_of_keys_and_values() const;
-  // All logits, into memory that is there: [rows of decoded, target vocabulary].
-  void logits_into(const tensor::Tensor& decoded, const tensor::Tensor& out) const;
-  // The rows of the output projection for some target pieces.
-  OutputRows output_rows(std::span<const std::int32_t> ids) const;
 
-  // What weights are stored in: f32, or as it was frozen.
-  kernels::Precision precision() const { return precision_; }
-  // Every parameter that products are with: the weights of the linear maps, and the tables of pieces (transposed).
-  std::vector<ops::Weight> weights() const;
-  // Stores every weight in the order that inference reads, those that were rounded to bf16 in bf16 where the CPU has
-  // it. Afterwards the parameters must not change.
+  // Every parameter that products are with: the weights of the linear maps, and the tables of pieces.
+  std::vector<WeightPtr> weights() const { return {declared_.weights.begin(), declared_.weights.end()}; }
+  // The word for how most of them are kept (ops::Weight::stored_as).
+  std::string_view stored_as() const { return declared_.weights.front()->stored_as(); }
+  // Stores every plain weight in the order that inference reads. Afterwards the parameters must not change.
   void pack();
+  // What products with weights are computed in while training: f32 or bf16.
+  void train_in(kernels::Precision precision);
 
  private:
   // Declares the parameters; they have no place and no values yet.
@@ -107,14 +105,13 @@ class Transformer {
 
   Config config_;
   std::int32_t bos_;
-  kernels::Precision precision_ = kernels::Precision::f32;
-  Parameters parameters_;
+  Declarations declared_;
   std::unique_ptr<Embedding> source_embedding_;
   std::unique_ptr<Embedding> target_embedding_;
   std::unique_ptr<Encoder> encoder_;
   std::unique_ptr<Decoder> decoder_;
-  ops::Weight output_;
-  ParameterPtr output_bias_;
+  WeightPtr output_;
+  ConstParameterPtr output_bias_;
 };
 
 }  // namespace zhuyi::nn

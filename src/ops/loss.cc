@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <functional>
+#include <utility>
 
 #include "base/error.h"
 #include "ops/ops.h"
-#include "ops/product.h"
+#include "ops/weight_gradient.h"
 
 namespace zhuyi::ops {
 
@@ -11,6 +11,7 @@ using autograd::Operation;
 using autograd::Pass;
 using autograd::Timing;
 using base::check;
+using kernels::ConstMatrix;
 using kernels::GemmOptions;
 using kernels::Matrix;
 using tensor::Tensor;
@@ -25,7 +26,7 @@ std::int64_t rows_per_block(std::int64_t vocabulary) { return std::max<std::int6
 
 void check_targets(const Tensor& x, const Weight& weight, std::span<const std::int32_t> targets) {
   check(x.columns() == weight.inputs() && x.rows() == static_cast<std::int64_t>(targets.size()),
-        "projection loss: x is {}, {} targets, {} takes {} columns", x.shape(), targets.size(), weight.parameter->name,
+        "projection loss: x is {}, {} targets, {} takes {} columns", x.shape(), targets.size(), weight.name(),
         weight.inputs());
   for (const std::int32_t target : targets) {
     check(target >= 0 && target < weight.outputs(), "projection loss: target {} with a vocabulary of {}", target,
@@ -33,120 +34,98 @@ void check_targets(const Tensor& x, const Weight& weight, std::span<const std::i
   }
 }
 
-// Calls visit_block(begin, end, logits) for blocks of rows, with logits = x W + bias.
-template <class T>
-void for_each_block(const Tensor& x, const Weight& weight, const ParameterPtr& bias, const Run& run,
-                    const std::function<void(std::int64_t, std::int64_t, Matrix<T>)>& visit_block) {
+// Calls visit_block(first, count, logits) for blocks of rows, with logits = x W + bias.
+template <class T, class VisitBlock>
+void for_each_block(ConstMatrix<T> x, const Weight& weight, const ConstParameterPtr& bias, bool recording,
+                    const VisitBlock& visit_block) {
   const std::int64_t step = rows_per_block(weight.outputs());
-  const Tensor buffer(std::min(step, x.rows()), weight.outputs(), x.dtype());
+  Tensor buffer(std::min(step, x.rows), weight.outputs(), tensor::dtype_of<T>());
   GemmOptions<T> options;
-  options.precision = run.precision;
   if (bias) options.bias = bias->value.data<T>().data();
-  for (std::int64_t begin = 0; begin < x.rows(); begin += step) {
-    const std::int64_t end = std::min(x.rows(), begin + step);
-    const Matrix<T> logits = buffer.slice(0, end - begin).matrix<T>();
-    product<T>(x.slice(begin, end).matrix<T>(), weight, logits, options, run.recording());
-    visit_block(begin, end, logits);
+  for (std::int64_t begin = 0; begin < x.rows; begin += step) {
+    const std::int64_t count = std::min(step, x.rows - begin);
+    const Matrix<T> logits = buffer.slice(0, count).matrix<T>();
+    weight.product<T>(x.block(begin, 0, count, x.columns), logits, options, recording);
+    visit_block(begin, count, logits);
   }
 }
 
-// The gradients of the loss with respect to x, the weight and the bias, computed while the logits are there.
-struct ProjectionGradients {
-  Tensor x;
-  Tensor weight;
-  Tensor bias;
+// The losses of all rows, smoothed and plain.
+struct RowLosses {
+  RowLosses(std::int64_t rows, tensor::DType dtype) : smoothed(rows, 1, dtype), nll(rows, 1, dtype) {}
+
+  Tensor smoothed;  // [tokens, 1]
+  Tensor nll;       // [tokens, 1]
 };
 
-// dx block = dlogits W^T; dW += x^T dlogits; dbias += column sums of dlogits.
+// Cross-entropy of a block of logits, which become their own gradient if `gradient`.
 template <class T>
-void add_block(const Tensor& x, const Weight& weight, Matrix<T> dlogits, std::int64_t begin,
-               kernels::Precision precision, const ProjectionGradients& gradients) {
-  const std::int64_t end = begin + dlogits.rows;
-  GemmOptions<T> options;
-  options.precision = precision;
-  kernels::gemm<T>(dlogits, weight.matrix<T>().transposed(), gradients.x.slice(begin, end).matrix<T>(), options);
-  GemmOptions<T> accumulate = options;
-  accumulate.accumulate = true;
-  const kernels::ConstMatrix<T> rows = x.slice(begin, end).matrix<T>();
-  if (weight.transposed) {
-    kernels::gemm<T>(dlogits.transposed(), rows, gradients.weight.matrix<T>(), accumulate);
-  } else {
-    kernels::gemm<T>(rows.transposed(), dlogits, gradients.weight.matrix<T>(), accumulate);
-  }
-  if (!gradients.bias.empty()) kernels::add_column_sums<T>(dlogits, gradients.bias.data<T>());
+void cross_entropy(Matrix<T> logits, std::int64_t first, std::span<const std::int32_t> targets,
+                   const kernels::Smoothing& smoothing, bool gradient, RowLosses& losses) {
+  const auto begin = static_cast<std::size_t>(first);
+  const auto count = static_cast<std::size_t>(logits.rows);
+  kernels::cross_entropy<T>(logits, targets.subspan(begin, count), smoothing, gradient,
+                            losses.smoothed.data<T>().subspan(begin, count),
+                            losses.nll.data<T>().subspan(begin, count));
 }
 
 }  // namespace
 
-Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bias,
+Loss projection_loss(const Var& x, const Weight& weight, const ConstParameterPtr& bias,
                      std::span<const std::int32_t> targets, const kernels::Smoothing& smoothing, Run& run) {
   check_targets(x.value(), weight, targets);
-  const autograd::Work work{2 * static_cast<double>(x.rows()) * static_cast<double>(weight.inputs() * weight.outputs()),
-                            run.precision};
-  const Timing timing(run.profile(), Operation::projection_loss, Pass::forward, work);
+  const kernels::Precision precision = weight.precision(run.recording());
+  const double flops = 2 * static_cast<double>(x.rows()) * static_cast<double>(weight.inputs() * weight.outputs());
+  const Timing timing(run.profile(), Operation::projection_loss, Pass::forward, {flops, precision});
   const tensor::DType dtype = x.value().dtype();
-  const bool gradient = run.recording();
-  const autograd::Parameter& table = *weight.parameter;
-  ProjectionGradients gradients;
-  if (gradient) {
-    gradients.x = Tensor(x.rows(), x.columns(), dtype);
-    gradients.weight = Tensor::zeros(table.rows, table.columns, dtype);
-    if (bias) gradients.bias = Tensor::zeros(1, bias->columns, dtype);
-  }
+  RowLosses losses(x.rows(), dtype);
+  Tensor dx = run.recording() ? Tensor(x.rows(), x.columns(), dtype) : Tensor();
   Loss loss;
   Tensor total(1, 1, dtype);
-  visit(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const Tensor losses(1, x.rows(), dtype);
-    const Tensor nlls(1, x.rows(), dtype);
-    for_each_block<T>(x.value(), weight, bias, run, [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
-      const auto first = static_cast<std::size_t>(begin);
-      const auto count = static_cast<std::size_t>(end - begin);
-      kernels::cross_entropy<T>(logits, targets.subspan(first, count), smoothing, gradient,
-                                losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
-      if (!gradient) return;
-      const auto share = static_cast<double>(count) / static_cast<double>(x.rows());
-      const Timing backward_timing(run.profile(), Operation::projection_loss, Pass::backward,
-                                   {2 * share * work.flops, work.precision});
-      add_block<T>(x.value(), weight, logits, begin, run.precision, gradients);
-    });
-    total.data<T>()[0] = static_cast<T>(kernels::sum<T>(losses.data<T>()));
-    loss.nll = kernels::sum<T>(nlls.data<T>());
+  visit(dtype, [&]<class T>(T) {
+    const ConstMatrix<T> rows = x.value().matrix<T>();
+    for_each_block<T>(rows, weight, bias, run.recording(),
+                      [&](std::int64_t begin, std::int64_t count, Matrix<T> logits) {
+                        cross_entropy<T>(logits, begin, targets, smoothing, run.recording(), losses);
+                        if (!run.recording()) return;
+                        const double share = static_cast<double>(count) / static_cast<double>(rows.rows);
+                        const Timing backward_timing(run.profile(), Operation::projection_loss, Pass::backward,
+                                                     {2 * share * flops, precision});
+                        const ConstMatrix<T> dlogits = logits;
+                        GemmOptions<T> options;
+                        options.precision = precision;
+                        kernels::gemm<T>(dlogits, weight.plain()->matrix<T>().transposed(),
+                                         dx.slice(begin, begin + count).matrix<T>(), options);
+                        add_weight_gradient<T>(rows.block(begin, 0, count, rows.columns), dlogits, weight,
+                                               run.gradient(*weight.declared().parameter), precision);
+                        if (bias) kernels::add_column_sums<T>(dlogits, run.gradient(*bias).data<T>());
+                      });
+    total.data<T>()[0] = static_cast<T>(kernels::sum<T>(std::as_const(losses.smoothed).data<T>()));
+    loss.nll = kernels::sum<T>(std::as_const(losses.nll).data<T>());
   });
-  loss.total = run.output(total, true, [x, weight, bias, gradients](const Tensor& dout, autograd::Tape& tape) {
+  if (!run.recording()) {
+    loss.total = Var(total);
+    return loss;
+  }
+  loss.total = run.record(total, [x, dx](const Tensor& dout, autograd::Tape& tape) {
     const Timing backward_timing(tape.profile(), Operation::projection_loss, Pass::backward);
-    visit(dout.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      const T factor = dout.data<T>()[0];
-      const auto pass_on = [&](const Tensor& from, const Tensor& to) {
-        kernels::add_scaled<T>(factor, from.data<T>(), to.data<T>());
-      };
-      if (x.tracked()) {
-        if (factor != 1) kernels::scale<T>(factor, gradients.x.data<T>());
-        tape.give(x, gradients.x);
-      }
-      pass_on(gradients.weight, tape.gradient(*weight.parameter));
-      if (bias) pass_on(gradients.bias, tape.gradient(*bias));
-    });
+    base::check_kind(dout.at(0, 0) == 1, base::ErrorKind::internal,
+                     "projection loss: its gradient is {}, expected 1: it is what backward begins with", dout.at(0, 0));
+    if (x.tracked()) tape.give(x, dx);
   });
   return loss;
 }
 
-Tensor projection_nll(const Tensor& x, const Weight& weight, const ParameterPtr& bias,
+Tensor projection_nll(const Tensor& x, const Weight& weight, const ConstParameterPtr& bias,
                       std::span<const std::int32_t> targets) {
   check_targets(x, weight, targets);
-  Tensor nlls(x.rows(), 1, x.dtype());
-  visit(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const Tensor losses(1, x.rows(), x.dtype());
-    for_each_block<T>(x, weight, bias, Run(), [&](std::int64_t begin, std::int64_t end, Matrix<T> logits) {
-      const auto first = static_cast<std::size_t>(begin);
-      const auto count = static_cast<std::size_t>(end - begin);
-      kernels::cross_entropy<T>(logits, targets.subspan(first, count), {}, false,
-                                losses.data<T>().subspan(first, count), nlls.data<T>().subspan(first, count));
+  RowLosses losses(x.rows(), x.dtype());
+  visit(x.dtype(), [&]<class T>(T) {
+    for_each_block<T>(x.matrix<T>(), weight, bias, false, [&](std::int64_t begin, std::int64_t, Matrix<T> logits) {
+      cross_entropy<T>(logits, begin, targets, {}, false, losses);
     });
   });
-  return nlls;
+  return losses.nll;
 }
 
 }  // namespace zhuyi::ops

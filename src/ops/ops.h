@@ -8,47 +8,22 @@
 
 #include "autograd/run.h"
 #include "kernels/attention.h"
-#include "kernels/gemm.h"
 #include "kernels/rows.h"
 #include "kernels/vector.h"
+#include "ops/weight.h"
 
 namespace zhuyi::ops {
 
-using autograd::ParameterPtr;
+using autograd::ConstParameterPtr;
 using autograd::Run;
 using autograd::Var;
 using kernels::Activation;
 
-// The right-hand side of a product: the seam for precision. Plain, or for inference packed once, or in 8 bits (then the
-// parameter holds them); no other file knows.
-struct Weight {
-  ParameterPtr parameter;   // [in, out], or [out, in] when transposed
-  bool transposed = false;  // the product is with the transposed parameter (a tied embedding as output projection)
-  std::shared_ptr<const kernels::PackedMatrix> packed = {};  // f32 or bf16, of the values at the time of pack()
-
-  std::int64_t inputs() const { return transposed ? parameter->columns : parameter->rows; }
-  std::int64_t outputs() const { return transposed ? parameter->rows : parameter->columns; }
-  // The [in, out] matrix.
-  template <class T>
-  kernels::ConstMatrix<T> matrix() const {
-    const kernels::ConstMatrix<T> stored = parameter->value.matrix<T>();
-    return transposed ? stored.transposed() : stored;
-  }
-  // Packs the present values in f32 or bf16; later products without a tape use them. The parameter must not change
-  // afterwards. What is in 8 bits stays as it is.
-  void pack(kernels::Precision precision = kernels::Precision::f32);
-  // A copy of some of the outputs, stored as this one is, for inference. The weight must be transposed (a table).
-  Weight some_outputs(std::span<const std::int32_t> outputs) const;
-};
-
 // x W + bias: [tokens, in] -> [tokens, out]. bias [1, out] or nullptr.
-Var linear(const Var& x, const Weight& weight, const ParameterPtr& bias, Run& run);
-// The same into memory that is there, [tokens, out], without a tape.
-void linear_into(const tensor::Tensor& x, const Weight& weight, const ParameterPtr& bias, Run& run,
-                 const tensor::Tensor& out);
+Var linear(const Var& x, const Weight& weight, const ConstParameterPtr& bias, Run& run);
 
 // factor * table[ids]: [tokens, width]. Ids must be in [0, table rows).
-Var embedding(const ParameterPtr& table, std::span<const std::int32_t> ids, double factor, Run& run);
+Var embedding(const Weight& table, std::span<const std::int32_t> ids, double factor, Run& run);
 
 // x + y, same shape.
 Var add(const Var& x, const Var& y, Run& run);
@@ -60,8 +35,8 @@ Var dropout(const Var& x, double rate, Run& run);
 Var activate(const Var& x, Activation activation, Run& run);
 
 // Over each row; gain, bias [1, width].
-Var layer_norm(const Var& x, const ParameterPtr& gain, const ParameterPtr& bias, double epsilon, Run& run);
-Var rms_norm(const Var& x, const ParameterPtr& gain, double epsilon, Run& run);
+Var layer_norm(const Var& x, const ConstParameterPtr& gain, const ConstParameterPtr& bias, double epsilon, Run& run);
+Var rms_norm(const Var& x, const ConstParameterPtr& gain, double epsilon, Run& run);
 
 struct AttentionOptions {
   std::int64_t heads = 1;
@@ -78,12 +53,14 @@ struct Loss {
   double nll = 0;  // sum over tokens of -log p(target)
 };
 // Softmax over the vocabulary of x W + bias and its cross-entropy against targets, in blocks of rows: the [tokens,
-// vocabulary] matrix of a whole batch never exists. targets [tokens].
-Loss projection_loss(const Var& x, const Weight& weight, const ParameterPtr& bias,
+// vocabulary] matrix of a whole batch never exists. targets [tokens]. A recorded pass adds the gradients of the weight
+// and the bias at once, while the logits are there: so the loss is what backward begins with, and nothing may scale it
+// (throws internal).
+Loss projection_loss(const Var& x, const Weight& weight, const ConstParameterPtr& bias,
                      std::span<const std::int32_t> targets, const kernels::Smoothing& smoothing, Run& run);
 
 // -log p(target) of every token under softmax(x W + bias), without gradients: [tokens, 1].
-tensor::Tensor projection_nll(const tensor::Tensor& x, const Weight& weight, const ParameterPtr& bias,
+tensor::Tensor projection_nll(const tensor::Tensor& x, const Weight& weight, const ConstParameterPtr& bias,
                               std::span<const std::int32_t> targets);
 
 }  // namespace zhuyi::ops

@@ -12,7 +12,7 @@ using tensor::visit;
 
 Adam::Adam(const autograd::Parameters& parameters, const AdamOptions& options, const Selection& moved)
     : options_(options) {
-  const std::vector<autograd::ParameterPtr>& list = parameters.list();
+  const std::vector<autograd::ConstParameterPtr>& list = parameters.list();
   std::int64_t total = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const autograd::Parameter& parameter = *list[i];
@@ -20,10 +20,10 @@ Adam::Adam(const autograd::Parameters& parameters, const AdamOptions& options, c
     // The gap behind a parameter goes with it: its numbers and gradients are zero and stay so.
     const std::int64_t end = i + 1 < list.size() ? list[i + 1]->offset : parameters.flat().size();
     const bool decays = options.decay > 0 && parameter.rows > 1;
-    if (!runs_.empty() && runs_.back().end == parameter.offset && runs_.back().decays == decays) {
-      runs_.back().end = end;
+    if (!stretches_.empty() && stretches_.back().end == parameter.offset && stretches_.back().decays == decays) {
+      stretches_.back().end = end;
     } else {
-      runs_.push_back({parameter.offset, end, total, decays});
+      stretches_.push_back({parameter.offset, end, total, decays});
     }
     total += end - parameter.offset;
   }
@@ -31,7 +31,7 @@ Adam::Adam(const autograd::Parameters& parameters, const AdamOptions& options, c
   moment2_ = Tensor::zeros(1, total, parameters.flat().dtype());
 }
 
-void Adam::step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
+void Adam::step(autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
                 double gradient_scale) {
   ++steps_;
   const auto t = static_cast<double>(steps_);
@@ -45,14 +45,14 @@ void Adam::step(const autograd::Parameters& parameters, const autograd::Gradient
   step.gradient_scale = gradient_scale;
   visit(parameters.flat().dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for (const Run& run : runs_) {
-      const auto count = static_cast<std::size_t>(run.end - run.begin);
-      const auto part = [&](const Tensor& block, std::int64_t begin) {
-        return block.data<T>().subspan(static_cast<std::size_t>(begin), count);
+    for (const Stretch& stretch : stretches_) {
+      const auto count = static_cast<std::size_t>(stretch.end - stretch.begin);
+      const auto part = [&](auto& block, std::int64_t begin) {
+        return block.template data<T>().subspan(static_cast<std::size_t>(begin), count);
       };
-      step.decay = run.decays ? options_.decay : 0;
-      kernels::adam<T>(step, part(gradients.flat(), run.begin), part(moment1_, run.moments),
-                       part(moment2_, run.moments), part(parameters.flat(), run.begin));
+      step.decay = stretch.decays ? options_.decay : 0;
+      kernels::adam<T>(step, part(gradients.flat(), stretch.begin), part(moment1_, stretch.moments),
+                       part(moment2_, stretch.moments), part(parameters.flat(), stretch.begin));
     }
   });
 }

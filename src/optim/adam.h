@@ -21,11 +21,14 @@ class Adam : public Optimizer {
   // Of all parameters, or of those for which `moved` holds; the others stay as they are and cost no memory.
   Adam(const autograd::Parameters& parameters, const AdamOptions& options, const Selection& moved = {});
 
-  void step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
+  void step(autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
             double gradient_scale) override;
 
   // "adam.moment1" and "adam.moment2". Of all parameters: in the layout of their flat block.
-  std::vector<StateBlock> state() const override { return {{"adam.moment1", moment1_}, {"adam.moment2", moment2_}}; }
+  std::vector<StateBlock> state() override { return {{"adam.moment1", &moment1_}, {"adam.moment2", &moment2_}}; }
+  std::vector<ConstStateBlock> state() const override {
+    return {{"adam.moment1", &moment1_}, {"adam.moment2", &moment2_}};
+  }
   std::int64_t steps() const override { return steps_; }
   void set_steps(std::int64_t steps) override { steps_ = steps; }
 
@@ -35,7 +38,7 @@ class Adam : public Optimizer {
 
  private:
   // Neighbours in the flat block that are treated alike, and where their moments begin.
-  struct Run {
+  struct Stretch {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     std::int64_t moments = 0;
@@ -43,7 +46,7 @@ class Adam : public Optimizer {
   };
 
   AdamOptions options_;
-  std::vector<Run> runs_;
+  std::vector<Stretch> stretches_;
   tensor::Tensor moment1_;
   tensor::Tensor moment2_;
   std::int64_t steps_ = 0;

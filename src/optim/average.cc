@@ -17,7 +17,7 @@ void Mean::add(const Tensor& block) {
               "average: shapes differ, {}[{}, {}] and {}", tensor::name_of(dtype_), rows_, columns_, block.shape());
   tensor::visit(block.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const std::span<T> numbers = block.data<T>();
+    const std::span<const T> numbers = block.data<T>();
     for (std::size_t i = 0; i < numbers.size(); ++i) sums_[i] += static_cast<double>(numbers[i]);
   });
   ++count_;

@@ -18,14 +18,14 @@ bool matches(std::string_view pattern, std::string_view name) {
   return false;
 }
 
-std::vector<autograd::ParameterPtr> frozen_parameters(const autograd::Parameters& parameters,
-                                                      std::span<const std::string> patterns) {
-  std::vector<autograd::ParameterPtr> frozen;
+std::vector<autograd::ConstParameterPtr> frozen_parameters(const autograd::Parameters& parameters,
+                                                           std::span<const std::string> patterns) {
+  std::vector<autograd::ConstParameterPtr> frozen;
   for (const std::string& pattern : patterns) {
     const bool fits = std::any_of(parameters.list().begin(), parameters.list().end(),
-                                  [&](const autograd::ParameterPtr& p) { return matches(pattern, p->name); });
+                                  [&](const autograd::ConstParameterPtr& p) { return matches(pattern, p->name); });
     std::vector<std::string> parts;  // "encoder.*", "embedding"
-    for (const autograd::ParameterPtr& parameter : parameters.list()) {
+    for (const autograd::ConstParameterPtr& parameter : parameters.list()) {
       const std::size_t point = parameter->name.find('.');
       std::string part = parameter->name.substr(0, point) + (point == std::string::npos ? "" : ".*");
       if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(std::move(part));
@@ -33,7 +33,7 @@ std::vector<autograd::ParameterPtr> frozen_parameters(const autograd::Parameters
     base::check(fits, "freeze: no parameter is called '{}'; there are {}, and their parts as `zhuyi inspect` shows",
                 pattern, fmt::join(parts, ", "));
   }
-  for (const autograd::ParameterPtr& parameter : parameters.list()) {
+  for (const autograd::ConstParameterPtr& parameter : parameters.list()) {
     const bool fits = std::any_of(patterns.begin(), patterns.end(),
                                   [&](const std::string& pattern) { return matches(pattern, parameter->name); });
     if (fits) frozen.push_back(parameter);

@@ -15,7 +15,7 @@ bool matches(std::string_view pattern, std::string_view name);
 
 // The parameters whose names fit one of the patterns, in the model's order. Throws invalid_argument for a pattern that
 // fits none, saying which parts there are, and when nothing is left to train.
-std::vector<autograd::ParameterPtr> frozen_parameters(const autograd::Parameters& parameters,
-                                                      std::span<const std::string> patterns);
+std::vector<autograd::ConstParameterPtr> frozen_parameters(const autograd::Parameters& parameters,
+                                                           std::span<const std::string> patterns);
 
 }  // namespace zhuyi::optim

@@ -13,7 +13,7 @@ MovingAverage::MovingAverage(std::unique_ptr<Optimizer> optimizer, const autogra
   base::check(decay >= 0 && decay < 1, "moving average: a decay of {}, expected at least 0 and less than 1", decay);
 }
 
-void MovingAverage::step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
+void MovingAverage::step(autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
                          double gradient_scale) {
   optimizer_->step(parameters, gradients, rate, gradient_scale);
   const auto t = static_cast<double>(optimizer_->steps());
@@ -21,24 +21,30 @@ void MovingAverage::step(const autograd::Parameters& parameters, const autograd:
   tensor::visit(average_.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::scale<T>(static_cast<T>(decay), average_.data<T>());
-    kernels::add_scaled<T>(static_cast<T>(1 - decay), parameters.flat().data<T>(), average_.data<T>());
+    kernels::add_scaled<T>(static_cast<T>(1 - decay), std::as_const(parameters).flat().data<T>(), average_.data<T>());
   });
 }
 
-std::vector<StateBlock> MovingAverage::state() const {
+std::vector<StateBlock> MovingAverage::state() {
   std::vector<StateBlock> blocks = optimizer_->state();
-  blocks.push_back({"average", average_});
+  blocks.push_back({"average", &average_});
   return blocks;
 }
 
-AverageInPlace::AverageInPlace(const Optimizer& optimizer, const autograd::Parameters& parameters)
+std::vector<ConstStateBlock> MovingAverage::state() const {
+  std::vector<ConstStateBlock> blocks = std::as_const(*optimizer_).state();
+  blocks.push_back({"average", &average_});
+  return blocks;
+}
+
+AverageInPlace::AverageInPlace(Optimizer& optimizer, autograd::Parameters& parameters)
     : average_(optimizer.average()), weights_(parameters.flat()) {
   exchange();
 }
 
 AverageInPlace::~AverageInPlace() { exchange(); }
 
-void AverageInPlace::exchange() const {
+void AverageInPlace::exchange() {
   if (average_ == nullptr) return;
   tensor::visit(weights_.dtype(), [&](auto zero) {
     using T = decltype(zero);

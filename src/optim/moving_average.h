@@ -15,16 +15,17 @@ class MovingAverage : public Optimizer {
   // Starts from the parameters as they are. Throws invalid_argument for a decay outside [0, 1).
   MovingAverage(std::unique_ptr<Optimizer> optimizer, const autograd::Parameters& parameters, double decay);
 
-  void step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
+  void step(autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
             double gradient_scale) override;
 
   // The other optimiser's, and "average".
-  std::vector<StateBlock> state() const override;
+  std::vector<StateBlock> state() override;
+  std::vector<ConstStateBlock> state() const override;
   std::int64_t steps() const override { return optimizer_->steps(); }
   void set_steps(std::int64_t steps) override { optimizer_->set_steps(steps); }
 
   // E, in the layout of the flat block.
-  const tensor::Tensor* average() const override { return &average_; }
+  tensor::Tensor* average() override { return &average_; }
 
  private:
   std::unique_ptr<Optimizer> optimizer_;
@@ -32,20 +33,20 @@ class MovingAverage : public Optimizer {
   double decay_;
 };
 
-// While it lives, the parameters are the average and the average holds the parameters. Does nothing for an optimiser
-// without one.
+// While it lives, the parameters are the average and the average holds the parameters: both are written. Does nothing
+// for an optimiser without one.
 class AverageInPlace {
  public:
-  AverageInPlace(const Optimizer& optimizer, const autograd::Parameters& parameters);
+  AverageInPlace(Optimizer& optimizer, autograd::Parameters& parameters);
   ~AverageInPlace();
   AverageInPlace(const AverageInPlace&) = delete;
   AverageInPlace& operator=(const AverageInPlace&) = delete;
 
  private:
-  void exchange() const;
+  void exchange();
 
-  const tensor::Tensor* average_;
-  tensor::Tensor weights_;
+  tensor::Tensor* average_;
+  tensor::Tensor& weights_;
 };
 
 }  // namespace zhuyi::optim

@@ -23,27 +23,28 @@ Muon::Muon(const autograd::Parameters& parameters, const AdamOptions& adam, cons
         return !is_layer_matrix(parameter) && (!moved || moved(parameter));
       }) {
   std::int64_t total = 0;
-  for (const autograd::ParameterPtr& parameter : parameters.list()) {
-    if (!is_layer_matrix(*parameter) || (moved && !moved(*parameter))) continue;
-    matrices_.push_back(parameter);
-    places_.push_back(total);
-    total += parameter->rows * parameter->columns;
+  for (std::size_t i = 0; i < parameters.list().size(); ++i) {
+    const Parameter& parameter = *parameters.list()[i];
+    if (!is_layer_matrix(parameter) || (moved && !moved(parameter))) continue;
+    matrices_.push_back({i, total});
+    total += parameter.rows * parameter.columns;
   }
   momentum_ = Tensor::zeros(1, total, parameters.flat().dtype());
 }
 
 // One matrix: rate and scale as in step().
 template <class T>
-void Muon::move(const Parameter& parameter, std::int64_t place, const autograd::Gradients& gradients, double rate,
-                double gradient_scale) const {
+void Muon::move(Parameter& parameter, std::int64_t first, const autograd::Gradients& gradients, double rate,
+                double gradient_scale) {
   const std::int64_t size = parameter.rows * parameter.columns;
-  const auto gradient = gradients.of(parameter).data<T>();
-  const auto momentum = momentum_.data<T>().subspan(static_cast<std::size_t>(place), static_cast<std::size_t>(size));
+  const Tensor own = gradients.of(parameter);
+  const std::span<const T> gradient = own.data<T>();
+  const auto momentum = momentum_.data<T>().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size));
   const auto scale = static_cast<T>(gradient_scale);
   const auto keep = static_cast<T>(options_.momentum);
   kernels::scale<T>(keep, momentum);
   kernels::add_scaled<T>(scale, gradient, momentum);
-  const Tensor update(parameter.rows, parameter.columns, parameter.value.dtype());
+  Tensor update(parameter.rows, parameter.columns, parameter.value.dtype());
   const auto numbers = update.data<T>();
   std::copy(momentum.begin(), momentum.end(), numbers.begin());
   kernels::scale<T>(keep, numbers);
@@ -54,14 +55,15 @@ void Muon::move(const Parameter& parameter, std::int64_t place, const autograd::
   kernels::add_scaled<T>(static_cast<T>(-rate * 0.2 * std::sqrt(longer)), numbers, parameter.value.data<T>());
 }
 
-void Muon::step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
+void Muon::step(autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
                 double gradient_scale) {
   adam_.step(parameters, gradients, rate, gradient_scale);
   const auto count = static_cast<std::int64_t>(matrices_.size());
   const auto move_range = [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       tensor::visit(momentum_.dtype(), [&](auto zero) {
-        move<decltype(zero)>(*matrices_[i], places_[i], gradients, rate, gradient_scale);
+        move<decltype(zero)>(*parameters.list()[matrices_[i].parameter], matrices_[i].first, gradients, rate,
+                             gradient_scale);
       });
     }
   };
@@ -73,9 +75,15 @@ void Muon::step(const autograd::Parameters& parameters, const autograd::Gradient
   }
 }
 
-std::vector<StateBlock> Muon::state() const {
+std::vector<StateBlock> Muon::state() {
   std::vector<StateBlock> blocks = adam_.state();
-  blocks.push_back({"muon.momentum", momentum_});
+  blocks.push_back({"muon.momentum", &momentum_});
+  return blocks;
+}
+
+std::vector<ConstStateBlock> Muon::state() const {
+  std::vector<ConstStateBlock> blocks = adam_.state();
+  blocks.push_back({"muon.momentum", &momentum_});
   return blocks;
 }
 

@@ -22,24 +22,29 @@ class Muon : public Optimizer {
   Muon(const autograd::Parameters& parameters, const AdamOptions& adam, const MuonOptions& options,
        const Selection& moved = {});
 
-  void step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
+  void step(autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
             double gradient_scale) override;
 
   // "muon.momentum" of the matrices one after another, and Adam's moments of the rest.
-  std::vector<StateBlock> state() const override;
+  std::vector<StateBlock> state() override;
+  std::vector<ConstStateBlock> state() const override;
   std::int64_t steps() const override { return adam_.steps(); }
   void set_steps(std::int64_t steps) override { adam_.set_steps(steps); }
 
  private:
   template <class T>
-  void move(const autograd::Parameter& parameter, std::int64_t place, const autograd::Gradients& gradients, double rate,
-            double gradient_scale) const;
+  void move(autograd::Parameter& parameter, std::int64_t first, const autograd::Gradients& gradients, double rate,
+            double gradient_scale);
 
   AdamOptions decay_;
   MuonOptions options_;
   Adam adam_;
-  std::vector<autograd::ParameterPtr> matrices_;
-  std::vector<std::int64_t> places_;  // of each matrix' momentum in the block
+  // A matrix that it moves: which of the parameters, and where its momentum begins in the block.
+  struct Matrix {
+    std::size_t parameter = 0;
+    std::int64_t first = 0;
+  };
+  std::vector<Matrix> matrices_;
   tensor::Tensor momentum_;
 };
 

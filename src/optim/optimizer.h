@@ -10,11 +10,14 @@
 
 namespace zhuyi::optim {
 
-// One block of an optimiser's numbers, named as in a checkpoint. The tensor shares the optimiser's memory.
-struct StateBlock {
+// One block of an optimiser's numbers, named as in a checkpoint. T is tensor::Tensor or const.
+template <class T>
+struct Block {
   std::string name;
-  tensor::Tensor values;
+  T* values = nullptr;  // the optimiser's own
 };
+using StateBlock = Block<tensor::Tensor>;
+using ConstStateBlock = Block<const tensor::Tensor>;
 
 // Says which parameters something is about.
 using Selection = std::function<bool(const autograd::Parameter&)>;
@@ -25,16 +28,17 @@ class Optimizer {
 
   // Moves the parameters by one step at learning rate `rate`. Gradients are multiplied by `gradient_scale` first (one
   // over the batch's tokens, clipping).
-  virtual void step(const autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
+  virtual void step(autograd::Parameters& parameters, const autograd::Gradients& gradients, double rate,
                     double gradient_scale) = 0;
 
   // Everything but the number of steps that later steps depend on, to be saved with the model and written back.
-  virtual std::vector<StateBlock> state() const = 0;
+  virtual std::vector<StateBlock> state() = 0;
+  virtual std::vector<ConstStateBlock> state() const = 0;
   virtual std::int64_t steps() const = 0;
   virtual void set_steps(std::int64_t steps) = 0;
 
   // The weights to judge and to keep in place of the parameters themselves, or nullptr: those themselves.
-  virtual const tensor::Tensor* average() const { return nullptr; }
+  virtual tensor::Tensor* average() { return nullptr; }
 };
 
 }  // namespace zhuyi::optim

@@ -96,12 +96,12 @@ double Tensor::at(std::int64_t row, std::int64_t column) const {
   });
 }
 
-Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
+Tensor Tensor::rows_between(std::int64_t begin, std::int64_t end) const {
   check(begin >= 0 && begin <= end && end <= rows_, "slice: rows {} to {} of {}", begin, end, shape());
   return Tensor(storage_, byte_offset_ + begin * columns_ * bytes_of(dtype_), end - begin, columns_, dtype_);
 }
 
-Tensor Tensor::reshape(std::int64_t rows, std::int64_t columns) const {
+Tensor Tensor::shaped(std::int64_t rows, std::int64_t columns) const {
   check(rows * columns == size(), "reshape: {} to {} rows and {} columns", shape(), rows, columns);
   return Tensor(storage_, byte_offset_, rows, columns, dtype_);
 }
@@ -130,14 +130,13 @@ Tensor Tensor::to(DType dtype) const {
     using From = decltype(from);
     visit(dtype, [&](auto to) {
       using To = decltype(to);
-      std::transform(data<From>().begin(), data<From>().end(), copy.data<To>().begin(),
-                     [](From v) { return static_cast<To>(v); });
+      std::ranges::transform(data<From>(), copy.data<To>().begin(), [](From v) { return static_cast<To>(v); });
     });
   });
   return copy;
 }
 
-void Tensor::fill(double value) const {
+void Tensor::fill(double value) {
   visit(dtype_, [&](auto zero) {
     using T = decltype(zero);
     const std::span<T> numbers = data<T>();
@@ -147,7 +146,7 @@ void Tensor::fill(double value) const {
   });
 }
 
-void Tensor::assign(const Tensor& other) const {
+void Tensor::assign(const Tensor& other) {
   check(other.rows_ == rows_ && other.columns_ == columns_ && other.dtype_ == dtype_, "assign: {} to {}", other.shape(),
         shape());
   const auto width = static_cast<std::size_t>(bytes_of(dtype_));
@@ -156,7 +155,7 @@ void Tensor::assign(const Tensor& other) const {
   });
 }
 
-void Tensor::move_rows(std::int64_t begin, std::int64_t end, std::int64_t to) const {
+void Tensor::move_rows(std::int64_t begin, std::int64_t end, std::int64_t to) {
   check(to >= 0 && to <= begin && begin <= end && end <= rows_, "move_rows: rows {} to {} of {} to {}", begin, end,
         shape(), to);
   const std::int64_t width = columns_ * bytes_of(dtype_);

@@ -51,7 +51,8 @@ class Storage {
   std::shared_ptr<const void> owner_;
 };
 
-// A dense row-major matrix. Copies share the numbers (like a span); clone() copies them.
+// A dense row-major matrix. Copies share the numbers (like a span); clone() copies them. A const tensor, and what is
+// sliced from it, shows its numbers as const: whoever is given one reads.
 class Tensor {
  public:
   Tensor() = default;
@@ -76,34 +77,50 @@ class Tensor {
 
   // The numbers, row after row. Throws internal when T is not the dtype.
   template <class T>
-  std::span<T> data() const {
-    base::check_kind(dtype_of<T>() == dtype_, base::ErrorKind::internal, "tensor: {} read as {}", shape(),
-                     name_of(dtype_of<T>()));
-    return {reinterpret_cast<T*>(pointer()), static_cast<std::size_t>(size())};
+  std::span<T> data() {
+    return {numbers<T>(), static_cast<std::size_t>(size())};
   }
   template <class T>
-  kernels::Matrix<T> matrix() const {
-    return kernels::Matrix<T>::dense(data<T>().data(), rows_, columns_);
+  std::span<const T> data() const {
+    return {numbers<T>(), static_cast<std::size_t>(size())};
+  }
+  template <class T>
+  kernels::Matrix<T> matrix() {
+    return kernels::Matrix<T>::dense(numbers<T>(), rows_, columns_);
+  }
+  template <class T>
+  kernels::ConstMatrix<T> matrix() const {
+    return kernels::ConstMatrix<T>::dense(numbers<T>(), rows_, columns_);
   }
   // One number, as a double. Bounds are checked.
   double at(std::int64_t row, std::int64_t column) const;
 
   // Rows [begin, end): a view of the same numbers.
-  Tensor slice(std::int64_t begin, std::int64_t end) const;
+  Tensor slice(std::int64_t begin, std::int64_t end) { return rows_between(begin, end); }
+  const Tensor slice(std::int64_t begin, std::int64_t end) const { return rows_between(begin, end); }
   // The same numbers as rows x columns.
-  Tensor reshape(std::int64_t rows, std::int64_t columns) const;
+  Tensor reshape(std::int64_t rows, std::int64_t columns) { return shaped(rows, columns); }
+  const Tensor reshape(std::int64_t rows, std::int64_t columns) const { return shaped(rows, columns); }
   // A copy of the numbers.
   Tensor clone() const;
   // A copy with another dtype; between bf16 and f64 there is no way.
   Tensor to(DType dtype) const;
-  void fill(double value) const;
+  void fill(double value);
   // Copies the numbers of a tensor of the same shape and dtype over these.
-  void assign(const Tensor& other) const;
+  void assign(const Tensor& other);
   // Copies rows [begin, end) over those from `to` on, at or before `begin`; they may overlap.
-  void move_rows(std::int64_t begin, std::int64_t end, std::int64_t to) const;
+  void move_rows(std::int64_t begin, std::int64_t end, std::int64_t to);
 
  private:
   std::byte* pointer() const { return storage_ ? storage_->data() + byte_offset_ : nullptr; }
+  template <class T>
+  T* numbers() const {
+    base::check_kind(dtype_of<T>() == dtype_, base::ErrorKind::internal, "tensor: {} read as {}", shape(),
+                     name_of(dtype_of<T>()));
+    return reinterpret_cast<T*>(pointer());
+  }
+  Tensor rows_between(std::int64_t begin, std::int64_t end) const;
+  Tensor shaped(std::int64_t rows, std::int64_t columns) const;
 
   std::shared_ptr<Storage> storage_;
   std::int64_t byte_offset_ = 0;

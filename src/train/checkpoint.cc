@@ -129,7 +129,7 @@ void save_checkpoint(const std::filesystem::path& path, const formats::Model& mo
                      const Progress& progress, const std::filesystem::path& keep_as) {
   formats::SafeTensorsWriter writer;
   formats::add_model(writer, model);
-  for (const optim::StateBlock& block : optimizer.state()) writer.add(block.name, block.values);
+  for (const optim::ConstStateBlock& block : optimizer.state()) writer.add(block.name, *block.values);
   writer.metadata[kProgress] = to_text(progress);
   writer.metadata[kOptimizerSteps] = std::to_string(optimizer.steps());
   writer.write(path, keep_as);
@@ -158,10 +158,10 @@ void restore(const Checkpoint& checkpoint, formats::Model& model, optim::Optimiz
   check_same_tokenizer("target", checkpoint.model.target, model.target);
   for (const optim::StateBlock& block : optimizer.state()) {
     const auto found = checkpoint.state.find(block.name);
-    check_kind(found != checkpoint.state.end() && found->second.shape() == block.values.shape(), ErrorKind::bad_model,
+    check_kind(found != checkpoint.state.end() && found->second.shape() == block.values->shape(), ErrorKind::bad_model,
                "it has no {} of {}: it was made with another optimizer; give the same one, or another directory",
-               block.name, block.values.shape());
-    block.values.assign(found->second);
+               block.name, block.values->shape());
+    block.values->assign(found->second);
   }
   optimizer.set_steps(checkpoint.optimizer_steps);
   model.transformer->parameters().flat().assign(checkpoint.model.transformer->parameters().flat());

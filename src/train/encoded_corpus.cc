@@ -76,7 +76,6 @@ nn::Batch EncodedCorpus::batch(std::span<const std::int64_t> pairs) const {
   for (const std::int64_t pair : pairs) {
     batch.source.append(source(pair));
     batch.target.append(target(pair));
-    batch.lines.push_back(index(pair));
   }
   return batch;
 }
@@ -106,7 +105,6 @@ nn::Batch EncodedCorpus::batch(std::span<const std::int64_t> pairs, std::int64_t
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     batch.source.append(cut[i].source);
     batch.target.append(cut[i].target);
-    batch.lines.push_back(index(pairs[i]));
   }
   return batch;
 }

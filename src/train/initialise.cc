@@ -9,6 +9,7 @@
 namespace zhuyi::train {
 namespace {
 
+using autograd::ConstParameterPtr;
 using autograd::Parameter;
 using autograd::ParameterPtr;
 
@@ -41,18 +42,19 @@ const std::vector<PieceParameter>& piece_parameters() {
   return list;
 }
 
-// The number at (piece, i): embeddings have a row a piece, the output's bias a column.
-float& number_of(const Parameter& parameter, std::int64_t piece, std::int64_t i) {
+// The number at (piece, i) of a parameter: embeddings have a row a piece, the output's bias a column.
+template <class P>
+auto& number_of(P& parameter, std::int64_t piece, std::int64_t i) {
   const std::int64_t width = parameter.rows == 1 ? 1 : parameter.columns;
-  return parameter.value.data<float>()[static_cast<std::size_t>(piece * width + i)];
+  return parameter.value.template data<float>()[static_cast<std::size_t>(piece * width + i)];
 }
 
 void copy_pieces(const PieceParameter& kind, const formats::Model& from, formats::Model& model, Initialised& result) {
   const ParameterPtr to = model.transformer->parameters().find(kind.name);
   if (to == nullptr) return;
-  ParameterPtr other;
+  ConstParameterPtr other;
   for (const char* name : kind.others) {
-    if (other == nullptr) other = from.transformer->parameters().find(name);
+    if (other == nullptr) other = std::as_const(*from.transformer).parameters().find(name);
   }
   if (other == nullptr) {
     result.missing.push_back(to->name);

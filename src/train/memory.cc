@@ -54,8 +54,7 @@ std::int64_t pass_bytes(const nn::Config& config, std::span<const data::PairLeng
     weights += config.heads * (config.encoder_layers * s * s + config.decoder_layers * (t * t + t * s));
   }
   const std::int64_t block = std::min(target, std::max(kLeastLogitRows, kLogits / config.target_vocabulary));
-  // The loss computes the projection's gradient before it is handed on.
-  const std::int64_t projection = config.target_vocabulary * (config.d_model + block);
+  const std::int64_t projection = config.target_vocabulary * block;
   return kNumber * (source * source_numbers(config) + target * target_numbers(config) + weights + projection +
                     (source + target) * backward_numbers(config));
 }

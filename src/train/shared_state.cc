@@ -7,7 +7,7 @@ namespace zhuyi::train {
 using base::check_kind;
 using base::ErrorKind;
 
-void share_state(Communicator& processes, const autograd::Parameters& parameters, optim::Optimizer& optimizer,
+void share_state(Communicator& processes, autograd::Parameters& parameters, optim::Optimizer& optimizer,
                  Progress& progress) {
   if (processes.size() == 1) return;
   const std::string data = broadcast(processes, progress.data);
@@ -19,9 +19,10 @@ void share_state(Communicator& processes, const autograd::Parameters& parameters
              "process {} of {} has other options than process 0 ({}); start all with the same", processes.rank(),
              processes.size(), differences(options, progress.options));
   progress = progress_from_text(broadcast(processes, to_text(progress)));
-  std::vector<tensor::Tensor> blocks = {parameters.flat()};
-  for (const optim::StateBlock& block : optimizer.state()) blocks.push_back(block.values);
-  for (const tensor::Tensor& block : blocks) processes.broadcast(std::as_writable_bytes(block.data<float>()));
+  processes.broadcast(std::as_writable_bytes(parameters.flat().data<float>()));
+  for (const optim::StateBlock& block : optimizer.state()) {
+    processes.broadcast(std::as_writable_bytes(block.values->data<float>()));
+  }
   std::int64_t steps = optimizer.steps();
   processes.broadcast(std::as_writable_bytes(std::span(&steps, 1)));
   optimizer.set_steps(steps);

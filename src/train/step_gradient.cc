@@ -34,7 +34,6 @@ void pass(const GradientSource& source, std::int64_t step, std::span<const std::
   }();
   autograd::Tape tape(gradients, source.profile);
   autograd::Run run(tape, dropout_key);
-  run.precision = source.precision;
   const ops::Loss loss = source.model.loss(batch, run);
   const double total = loss.total.value().at(0, 0);
   if (std::isfinite(total)) tape.backward(loss.total);

@@ -19,11 +19,10 @@ struct GradientSource {
   const nn::Transformer& model;
   const EncodedCorpus& corpus;
   Communicator& processes;
-  std::uint64_t seed = 1;                                  // of dropout
-  std::int64_t pass_bytes = 0;                             // memory that one pass may take; 0: no limit
-  int bits = 32;                                           // of a gradient on its way between processes
-  kernels::Precision precision = kernels::Precision::f32;  // of the products
-  autograd::Profile* profile = nullptr;                    // hears where the time goes, when there is one
+  std::uint64_t seed = 1;                // of dropout
+  std::int64_t pass_bytes = 0;           // memory that one pass may take; 0: no limit
+  int bits = 32;                         // of a gradient on its way between processes
+  autograd::Profile* profile = nullptr;  // hears where the time goes, when there is one
 };
 
 // Sums over the target tokens of a step.

@@ -66,7 +66,7 @@ class Training {
   void report();
   StepReport where() const;
   bool validation_due() const;
-  void keep_snapshot() const;
+  void keep_snapshot();
   Validation judge();
   void validate();
   void check_weights() const;
@@ -94,6 +94,7 @@ TrainResult Training::run() {
   if (first()) resume();
   share_state(processes_, model_.transformer->parameters(), weights_.optimizer(), progress_);
   plan_.go_to(progress_);
+  model_.transformer->train_in(options_.precision);
   pass_bytes_ = pass_limit(options_.memory, model_.transformer->config(), plan_.corpus());
   if (first()) observer_.started(where());
   for (;;) {
@@ -178,8 +179,8 @@ void Training::step() {
   weights_.begin();
   const std::vector<std::vector<std::int64_t>> batches = next_batches();
   const GradientSource source{
-      *model_.transformer, plan_.corpus(),         processes_,         options_.seed,
-      pass_bytes_,         options_.gradient_bits, options_.precision, weights_.running_profile()};
+      *model_.transformer,       plan_.corpus(), processes_, options_.seed, pass_bytes_, options_.gradient_bits,
+      weights_.running_profile()};
   const StepLoss loss = add_gradients(source, progress_.step, batches, weights_.gradients());
   ++progress_.step;
   last_.rate = options_.schedule.rate(progress_.step, share, progress_.target_tokens + loss.target_tokens);
@@ -257,7 +258,7 @@ bool Training::validation_due() const {
 }
 
 // A snapshot when the turn of this step has come.
-void Training::keep_snapshot() const {
+void Training::keep_snapshot() {
   if (options_.keep_every == 0 || progress_.step % options_.keep_every != 0) return;
   const optim::AverageInPlace place(weights_.optimizer(), model_.transformer->parameters());
   formats::save_model(directory_.snapshot_file(progress_.step), model_);
@@ -338,7 +339,7 @@ void Training::try_average() {
     blocks.push_back(formats::load_model(directory_.snapshot_file(step)).transformer->parameters().flat());
   }
   if (blocks.size() < 2) return;
-  const tensor::Tensor& weights = model_.transformer->parameters().flat();
+  tensor::Tensor& weights = model_.transformer->parameters().flat();
   const tensor::Tensor last = weights.clone();
   weights.assign(optim::mean_of(blocks));
   const Validation validation = validator_.run(model_, true);

@@ -12,7 +12,7 @@ using autograd::Operation;
 using autograd::Pass;
 using autograd::Timing;
 
-WeightStep::WeightStep(const nn::Transformer& model, const TrainOptions& options)
+WeightStep::WeightStep(nn::Transformer& model, const TrainOptions& options)
     : parameters_(model.parameters()),
       clip_(options.clip),
       frozen_(optim::frozen_parameters(parameters_, options.freeze)),
@@ -40,7 +40,7 @@ bool WeightStep::move(const StepLoss& loss, double rate) {
   bool finite = loss.not_finite.empty();
   {
     const Timing timing(running_profile(), Operation::optimizer, Pass::forward);
-    for (const autograd::ParameterPtr& parameter : frozen_) gradients_.of(*parameter).fill(0);
+    for (const autograd::ConstParameterPtr& parameter : frozen_) gradients_.of(*parameter).fill(0);
     const double scale = 1.0 / static_cast<double>(loss.target_tokens);
     gradient_norm_ = optim::gradient_norm(gradients_, scale);
     finite = finite && std::isfinite(gradient_norm_);

@@ -18,7 +18,7 @@ namespace zhuyi::train {
 // Call begin, then add_gradients to gradients(), then move, for every step.
 class WeightStep {
  public:
-  WeightStep(const nn::Transformer& model, const TrainOptions& options);
+  WeightStep(nn::Transformer& model, const TrainOptions& options);
 
   // Clears the gradient.
   void begin();
@@ -41,9 +41,9 @@ class WeightStep {
  private:
   bool is_frozen(const autograd::Parameter& parameter) const;
 
-  const autograd::Parameters& parameters_;
+  autograd::Parameters& parameters_;
   double clip_;
-  std::vector<autograd::ParameterPtr> frozen_;
+  std::vector<autograd::ConstParameterPtr> frozen_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   autograd::Gradients gradients_;
   double gradient_norm_ = 0;

@@ -29,7 +29,7 @@ TEST(Parameters, LieInOneBlockAligned) {
   EXPECT_EQ(parameters.count(), 15 + 1 + 1200);
   EXPECT_EQ(parameters.flat().size(), 16 + 16 + 1200);
   std::int64_t end = 0;
-  for (const ParameterPtr& p : parameters.list()) {
+  for (const auto& p : parameters.list()) {
     EXPECT_GE(p->offset, end);
     EXPECT_EQ(p->offset % 16, 0);
     EXPECT_EQ(p->value.data<float>().data(), parameters.flat().data<float>().data() + p->offset);
@@ -38,7 +38,7 @@ TEST(Parameters, LieInOneBlockAligned) {
   EXPECT_EQ(parameters.flat().at(0, 15), 0);  // a gap
   EXPECT_EQ(parameters.find("b")->value.at(0, 0), 7);
   EXPECT_EQ(parameters.find("d"), nullptr);
-  const Gradients gradients(parameters);
+  Gradients gradients(parameters);
   gradients.of(*parameters.find("b")).fill(3);
   EXPECT_EQ(gradients.flat().at(0, 16), 3);
   gradients.clear();
@@ -93,7 +93,7 @@ TEST(Parameters, FirstValuesAreSpreadAsTheyShould) {
 
 TEST(Parameters, AnotherBlockTakesTheirPlace) {
   Parameters parameters = three(DType::f32, 1);
-  const Tensor block = parameters.flat().clone();
+  Tensor block = parameters.flat().clone();
   parameters.find("b")->value.fill(1);
   parameters.adopt(block);
   EXPECT_EQ(parameters.find("b")->value.at(0, 0), 7);
@@ -108,8 +108,9 @@ TEST(Parameters, AnotherBlockTakesTheirPlace) {
 Var tripled(const Var& x, Run& run) {
   Tensor out = x.value().clone();
   for (double& number : out.data<double>()) number *= 3;
-  return run.output(out, x.tracked(), [x](const Tensor& dout, Tape& tape) {
-    const Tensor dx = tape.gradient(x);
+  if (!run.recording() || !x.tracked()) return Var(out);
+  return run.record(out, [x](const Tensor& dout, Tape& tape) {
+    Tensor dx = tape.gradient(x);
     for (std::size_t i = 0; i < dx.data<double>().size(); ++i) dx.data<double>()[i] += 3 * dout.data<double>()[i];
   });
 }
@@ -129,7 +130,7 @@ TEST_F(TapeTest, GradientsFlowBackThroughEveryUse) {
   const Var z = tripled(y, run_);
   EXPECT_TRUE(unused.tracked());
   // loss = z + y, by an operation with two inputs
-  const Var loss = run_.output(Tensor::full(1, 1, z.value().at(0, 0) + y.value().at(0, 0), DType::f64), true,
+  const Var loss = run_.record(Tensor::full(1, 1, z.value().at(0, 0) + y.value().at(0, 0), DType::f64),
                                [y, z](const Tensor& dout, Tape& tape) {
                                  tape.gradient(y).data<double>()[0] += dout.at(0, 0);
                                  tape.gradient(z).data<double>()[0] += dout.at(0, 0);
@@ -143,15 +144,15 @@ TEST_F(TapeTest, GradientsFlowBackThroughEveryUse) {
 // the ways to do it. A tensor that was given is taken as it is.
 TEST_F(TapeTest, TheFirstGradientNeedsNoZeros) {
   const auto number = [](double value) { return Tensor::full(1, 1, value, DType::f64); };
-  const auto placed = [](Tape& tape, const Var& x, double value) {
-    const Tape::Place place = tape.place(x);
-    double& gradient = place.gradient.data<double>()[0];
-    gradient = place.add ? gradient + value : value;
+  const auto written = [](Tape& tape, const Var& x, double value) {
+    Tape::Destination to = tape.destination(x);
+    double& gradient = to.gradient.data<double>()[0];
+    gradient = to.add ? gradient + value : value;
   };
   const auto given = [&](Tape& tape, const Var& x, double value) { tape.give(x, number(value)); };
   const auto added = [](Tape& tape, const Var& x, double value) { tape.gradient(x).data<double>()[0] += value; };
   using Way = std::function<void(Tape&, const Var&, double)>;
-  const std::vector<Way> ways = {placed, given, added};
+  const std::vector<Way> ways = {written, given, added};
   for (std::size_t first = 0; first < 3; ++first) {
     const Var x = tape_.variable(number(7));
     double value = 1;
@@ -164,7 +165,7 @@ TEST_F(TapeTest, TheFirstGradientNeedsNoZeros) {
   EXPECT_EQ(tape_.gradient(x).data<double>().data(), gift.data<double>().data());
   EXPECT_THROW(tape_.give(x, Tensor::zeros(1, 2, DType::f64)), base::Error);
   EXPECT_THROW(tape_.give(Var(number(1)), number(1)), base::Error);
-  EXPECT_THROW(tape_.place(Var(number(1))), base::Error);
+  EXPECT_THROW(tape_.destination(Var(number(1))), base::Error);
 }
 TEST_F(TapeTest, ConstantsAreNotRecorded) {
   const Var constant(Tensor::full(1, 1, 2, DType::f64));
@@ -181,14 +182,14 @@ TEST_F(TapeTest, ConstantsAreNotRecorded) {
 TEST_F(TapeTest, WhatWasKeptIsFreed) {
   auto kept = std::make_shared<int>(1);
   const std::weak_ptr<int> watch = kept;
-  const Var loss = run_.output(Tensor::zeros(1, 1, DType::f64), true, [kept](const Tensor&, Tape&) {});
+  const Var loss = run_.record(Tensor::zeros(1, 1, DType::f64), [kept](const Tensor&, Tape&) {});
   kept.reset();
   EXPECT_FALSE(watch.expired());
   tape_.backward(loss);
   EXPECT_TRUE(watch.expired());
 }
 
-TEST_F(TapeTest, DropoutPlacesAreNumbered) {
+TEST_F(TapeTest, DropoutsAreNumbered) {
   autograd::Run run(tape_, 5);
   EXPECT_EQ(run.next_dropout(0).rate, 0);
   const kernels::Dropout first = run.next_dropout(0.1);

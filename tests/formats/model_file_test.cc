@@ -55,7 +55,7 @@ Model small_model(bool joint) {
 }
 
 std::string bytes_of(const Tensor& tensor) {
-  const std::span<float> numbers = tensor.data<float>();
+  const std::span<const float> numbers = tensor.data<float>();
   return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
 }
 

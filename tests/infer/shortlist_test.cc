@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "infer/attention_picture.h"
-#include "infer/freeze.h"
+#include "infer/quantize.h"
 #include "infer/small_translator.h"
 #include "infer/translator.h"
 #include "kernels/precision.h"
@@ -200,7 +200,7 @@ TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
   }
   for (const kernels::Precision precision :
        {kernels::Precision::f32, kernels::Precision::int8, kernels::Precision::bf16}) {
-    const std::unique_ptr<nn::Transformer> frozen = freeze(*model.transformer, precision);
+    const std::unique_ptr<nn::Transformer> frozen = quantize(*model.transformer, precision);
     for (const bool packed : {false, true}) {
       if (packed) frozen->pack();
       const nn::OutputRows outputs = frozen->output_rows(ids);
@@ -219,7 +219,7 @@ TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
 TEST(FrozenShortSearch, OfAllPiecesIsTheSearch) {
   for (const kernels::Precision precision : {kernels::Precision::int8, kernels::Precision::bf16}) {
     if (!kernels::has_precision(precision)) continue;
-    const Translator translator(freeze(small_model(), precision));
+    const Translator translator(quantize(small_model(), precision));
     TranslateOptions how = translator.defaults();
     how.search.max_length_extra = 4;
     const std::vector<Translation> free = translator.translate(training_lines(), how);

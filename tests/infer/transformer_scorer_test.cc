@@ -57,7 +57,7 @@ TEST(TransformerScorer, StepsGiveTheLogSoftmaxOfTheFullPass) {
     autograd::Run run;
     const nn::Transformer& transformer = *model.transformer;
     const tensor::Tensor logits =
-        transformer.logits(transformer.decode(tokens, transformer.encode(source, run), run), run).value();
+        transformer.logits(transformer.decode(tokens, transformer.encode(source, run), run).value());
     for (std::size_t i = 0; i < target.size(); ++i) {
       const HypothesisStep step{
           .sentence = sentence, .parent = i == 0 ? kNoParent : 0, .token = i == 0 ? transformer.bos() : target[i - 1]};

@@ -78,7 +78,7 @@ std::vector<std::vector<double>> full_pass(const Transformer& model,
     batch.target.append(target);
   }
   Run run;
-  const Tensor logits = model.logits(model.decode(batch.target, model.encode(batch.source, run), run), run).value();
+  const Tensor logits = model.logits(model.decode(batch.target, model.encode(batch.source, run), run).value());
   std::vector<std::vector<double>> rows;
   for (std::int64_t i = 0; i < batch.target.sentences.count(); ++i) {
     std::vector<double> row;
@@ -159,7 +159,9 @@ TEST(DecodingErrors, AreErrorsAndNotCrashes) {
   EXPECT_THROW(model.join(model.encode(source, run), unknown_sentence, state), base::Error);
   const std::vector<std::int64_t> left = {0};
   model.join(model.encode(source, run), left, state);
-  EXPECT_EQ(state.rows, 0);
+  EXPECT_EQ(state.joined(), 2);
+  EXPECT_THROW(state.source_length(0), base::Error);
+  EXPECT_EQ(state.source_length(1), 3);
   EXPECT_THROW(model.step(token, first, state), base::Error) << "the sentence has left";
 }
 
@@ -174,7 +176,7 @@ TEST(DecodingErrors, EmptyAndUnequalBatches) {
   two.append(sentence(2, 3, 40, 1));
   Tokens one;
   one.append(sentence(3, 3, 40, 1));
-  EXPECT_THROW(model.nll({two, one, {}}), base::Error);
+  EXPECT_THROW(model.nll({two, one}), base::Error);
 }
 
 }  // namespace

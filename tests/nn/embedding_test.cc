@@ -19,6 +19,8 @@ struct Table {
   autograd::Parameters parameters;
   ParameterPtr embedding;
   ParameterPtr positions;
+
+  WeightPtr weight() const { return std::make_shared<ops::Weight>(embedding, true); }
 };
 
 Table table_of(const Config& config) {
@@ -38,7 +40,7 @@ TEST(Embedding, SinusoidsFollowTheFormulaWhereverTheyStand) {
   Config config = small_config();
   config.max_positions = 10;
   const Table table = table_of(config);
-  const Embedding embedding(table.embedding, nullptr, config);
+  const Embedding embedding(table.weight(), nullptr, config);
   const std::vector<std::int32_t> positions = {0, 1, 9, 10, 11, 1023, 1024, 5000, 1000000};
   const std::vector<std::int32_t> ids = {3, 4, 5, 6, 7, 8, 9, 3, 3};
   autograd::Run run;
@@ -59,7 +61,7 @@ TEST(Embedding, LearnedPositionsEnd) {
   config.positions = Positions::learned;
   config.max_positions = 4;
   const Table table = table_of(config);
-  const Embedding embedding(table.embedding, table.positions, config);
+  const Embedding embedding(table.weight(), table.positions, config);
   autograd::Run run;
   const std::vector<std::int32_t> ids = {3, 4};
   const Tensor out = embedding(ids, std::vector<std::int32_t>{0, 3}, run).value();

@@ -8,6 +8,8 @@
 
 namespace zhuyi::nn::golden {
 
+using autograd::ParameterPtr;
+
 inline formats::SafeTensorsFile open(const std::string& name) {
   return formats::SafeTensorsFile(std::string(ZHUYI_GOLDEN_DIR) + "/" + name + ".safetensors");
 }
@@ -52,7 +54,7 @@ inline Tokens tokens_of(const formats::SafeTensorsFile& file, const std::string&
 }
 
 inline Batch batch_of(const formats::SafeTensorsFile& file) {
-  return {tokens_of(file, "source"), tokens_of(file, "target"), {}};
+  return {tokens_of(file, "source"), tokens_of(file, "target")};
 }
 
 }  // namespace zhuyi::nn::golden

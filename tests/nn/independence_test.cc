@@ -62,15 +62,15 @@ void add_steps(const Transformer& model, const std::vector<std::int64_t>& order,
     std::vector<std::int32_t> tokens;
     std::vector<Continuation> hypotheses;
     std::vector<std::int64_t> now;
-    for (std::size_t place = 0; place < order.size(); ++place) {
-      const std::vector<std::int32_t> target = target_of(order[place]);
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const std::vector<std::int32_t> target = target_of(order[at]);
       if (step >= target.size()) continue;
-      const auto parent = std::find(last.begin(), last.end(), order[place]);
+      const auto parent = std::find(last.begin(), last.end(), order[at]);
       for (std::int64_t copy = 0; copy < 2; ++copy) {
         const std::int64_t number = parent == last.end() ? -1 : parent - last.begin() + (copy == 0 ? 1 : 0);
         tokens.push_back(step == 0 ? kBos : target[step - 1]);
-        hypotheses.push_back({static_cast<std::int64_t>(place), number});
-        now.push_back(order[place]);
+        hypotheses.push_back({static_cast<std::int64_t>(at), number});
+        now.push_back(order[at]);
       }
     }
     if (tokens.empty()) break;
@@ -98,11 +98,11 @@ std::map<std::int64_t, Fingerprint> fingerprints(const Transformer& model, const
   const Tensor nll = model.nll(batch);
   autograd::Run run;
   const Memory memory = model.encode(batch.source, run);
-  const Tensor logits = model.logits(model.decode(batch.target, memory, run), run).value();
+  const Tensor logits = model.logits(model.decode(batch.target, memory, run).value());
   std::map<std::int64_t, Fingerprint> found;
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const auto p = static_cast<std::int64_t>(place);
-    const std::int64_t i = order[place];
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const auto p = static_cast<std::int64_t>(at);
+    const std::int64_t i = order[at];
     const tensor::Segments& targets = batch.target.sentences;
     found[i]["nll"] = bytes_of(nll, targets.begin(p), targets.end(p));
     found[i]["logits"] = bytes_of(logits, targets.begin(p), targets.end(p));

@@ -24,7 +24,7 @@ void expect_rows_equal_pytorch(double tolerance) {
   const std::tuple<const char*, Smoothing> forms[] = {
       {"nll", {}}, {"marian", {epsilon, SmoothingForm::marian}}, {"fairseq", {epsilon, SmoothingForm::fairseq}}};
   for (const auto& [name, smoothing] : forms) {
-    const Tensor logits = file.tensor("logits").to(tensor::dtype_of<T>());
+    Tensor logits = file.tensor("logits").to(tensor::dtype_of<T>());
     std::vector<T> losses(targets.size());
     std::vector<T> nll(targets.size());
     kernels::cross_entropy<T>(logits.matrix<T>(), targets, smoothing, true, std::span<T>(losses), std::span<T>(nll));

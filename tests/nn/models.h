@@ -11,6 +11,8 @@
 
 namespace zhuyi::nn {
 
+using autograd::ParameterPtr;
+
 // Narrow and shallow, but with several heads and layers; dropout off.
 inline Config small_config() {
   Config config;
@@ -51,7 +53,7 @@ inline void randomize(Transformer& model, std::uint64_t key, double deviation) {
 inline std::string bytes_of(const tensor::Tensor& tensor, std::int64_t begin, std::int64_t end) {
   return tensor::visit(tensor.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const std::span<T> numbers = tensor.slice(begin, end).data<T>();
+    const std::span<const T> numbers = tensor.slice(begin, end).data<T>();
     return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
   });
 }

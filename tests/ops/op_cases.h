@@ -17,6 +17,8 @@
 
 namespace zhuyi::ops {
 
+using autograd::ParameterPtr;
+
 struct Shape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -34,6 +36,7 @@ struct OpCase {
   std::function<Var(std::span<const Var>, std::span<const ParameterPtr>, Run&)> apply;
   std::function<std::vector<double>(const Values& inputs, const Values& parameters)> expected;  // plain loops
   double multiply_adds = 0;  // of the forward side; 0: what counts is the number of elements
+  bool is_loss = false;      // it is what backward begins with: nothing may follow
 };
 
 // A row of the table: what makes the operation's case at a size.
@@ -99,7 +102,7 @@ inline OpCase embedding_case(std::int64_t rows, std::int64_t columns) {
   OpCase c;
   c.parameters = {table};
   c.apply = [=](std::span<const Var>, std::span<const ParameterPtr> p, Run& run) {
-    return embedding(p[0], ids, 1.5, run);
+    return embedding(Weight(p[0], true), ids, 1.5, run);
   };
   c.expected = [=](const Values&, const Values& p) {
     std::vector<double> out = zeros({rows, columns});
@@ -297,6 +300,7 @@ inline OpCase projection_loss_case(std::int64_t rows, std::int64_t columns, bool
     return std::vector<double>{kernels::reference::sum<double>(losses)};
   };
   c.multiply_adds = static_cast<double>(rows * columns * vocabulary);
+  c.is_loss = true;
   return c;
 }
 

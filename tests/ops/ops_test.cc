@@ -14,6 +14,7 @@ namespace zhuyi::ops {
 namespace {
 
 using autograd::Gradients;
+using autograd::ParameterPtr;
 using autograd::Parameters;
 using autograd::Tape;
 using tensor::DType;
@@ -57,18 +58,16 @@ class WideVocabulary : public testing::Test {
   static constexpr std::int64_t kPieces = 8192;
 
   WideVocabulary() {
-    weight_.parameter = parameters_.add("table", kPieces, kWidth, {});
-    weight_.transposed = true;
-    bias_ = parameters_.add("bias", 1, kPieces, {});
     parameters_.lay_out(DType::f32, 0);
-    weight_.parameter->value.assign(normals(kPieces, kWidth, 1));
+    table_->value.assign(normals(kPieces, kWidth, 1));
     bias_->value.assign(normals(1, kPieces, 2));
     for (std::int64_t i = 0; i < kRows; ++i) targets_.push_back(static_cast<std::int32_t>(i * 37 % kPieces));
   }
 
   Parameters parameters_;
-  Weight weight_;
-  ParameterPtr bias_;
+  ParameterPtr table_ = parameters_.add("table", kPieces, kWidth, {});
+  ParameterPtr bias_ = parameters_.add("bias", 1, kPieces, {});
+  Weight weight_{table_, true};
   Tensor x_ = normals(kRows, kWidth, 3);
   std::vector<std::int32_t> targets_;
 };
@@ -89,7 +88,7 @@ TEST_F(WideVocabulary, BlocksOfRowsEqualTheWholeMatrix) {
   const kernels::Smoothing smoothing{0.1, kernels::SmoothingForm::marian};
   // The composition, with all logits at once.
   Tensor logits(kRows, kPieces);
-  const auto table = weight_.parameter->value.matrix<float>();
+  const kernels::ConstMatrix<float> table = weight_.plain()->parameter->value.matrix<float>();
   kernels::gemm<float>(x_.matrix<float>(), table.transposed(), logits.matrix<float>(),
                        {.bias = bias_->value.data<float>().data()});
   Tensor losses(1, kRows);
@@ -115,7 +114,7 @@ TEST_F(WideVocabulary, BlocksOfRowsEqualTheWholeMatrix) {
   const std::span<const float> plain = nll.data<float>();
   EXPECT_NEAR(loss.nll / std::accumulate(plain.begin(), plain.end(), 0.0), 1, 1e-6);
   EXPECT_TRUE(same_bits(tape.gradient(x), dx));
-  EXPECT_LT(relative_distance(gradients.of(*weight_.parameter), dw), 1e-5);
+  EXPECT_LT(relative_distance(gradients.of(*table_), dw), 1e-5);
   EXPECT_LT(relative_distance(gradients.of(*bias_), db), 1e-5);
   EXPECT_TRUE(same_bits(projection_nll(x_, weight_, bias_, targets_), nll));
 }
@@ -132,9 +131,10 @@ TEST_F(WideVocabulary, ARowDoesNotDependOnTheRowsBesideIt) {
 TEST(Linear, PackedEqualsPlainBitForBit) {
   for (const bool transposed : {false, true}) {
     Parameters parameters;
-    Weight weight{parameters.add("w", transposed ? 33 : 65, transposed ? 65 : 33, {}), transposed};
+    const ParameterPtr parameter = parameters.add("w", transposed ? 33 : 65, transposed ? 65 : 33, {});
+    const Weight weight{parameter, transposed};
     parameters.lay_out(DType::f32, 0);
-    weight.parameter->value.assign(normals(weight.parameter->rows, weight.parameter->columns, 1));
+    parameter->value.assign(normals(parameter->rows, parameter->columns, 1));
     Weight packed = weight;
     packed.pack();
     for (const std::int64_t rows : {1, 2, 7, 63, 200}) {
@@ -228,7 +228,7 @@ TEST(Errors, NameTheOperationAndTheShapes) {
   EXPECT_THAT(message_of([&] { linear(narrow, Weight{table}, nullptr, run); }), HasSubstr("table takes 4 columns"));
   for (const std::int32_t id : {-1, 4}) {
     EXPECT_THAT(message_of([&] {
-                  embedding(table, std::vector<std::int32_t>{0, id}, 1, run);
+                  embedding(Weight{table, true}, std::vector<std::int32_t>{0, id}, 1, run);
                 }),
                 HasSubstr("is outside table with 4 rows"));
     const std::vector<std::int32_t> targets = {0, id};

@@ -12,6 +12,7 @@ namespace {
 
 using autograd::Gradients;
 using autograd::Operation;
+using autograd::ParameterPtr;
 using autograd::Parameters;
 using autograd::Pass;
 using autograd::Profile;
@@ -121,7 +122,7 @@ TEST_F(ProfiledOperations, OthersAreCountedWithoutWork) {
   autograd::Run run(tape, 1);
   const std::vector<std::int32_t> ids = {0, 3, 3};
   profile_.begin_step();
-  Var x = embedding(table, ids, 1, run);
+  Var x = embedding(Weight{table, true}, ids, 1, run);
   x = layer_norm(rms_norm(x, gain, 1e-5, run), gain, bias, 1e-5, run);
   x = dropout(activate(x, Activation::gelu, run), 0.5, run);
   x = multiply(add(x, x, run), add_dropout(x, x, 0.5, run), run);

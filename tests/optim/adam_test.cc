@@ -34,7 +34,7 @@ struct Fixture {
 TEST(Adam, FirstStepsByHand) {
   Fixture f(DType::f64);
   Adam adam(f.parameters, {});
-  const autograd::Gradients gradients(f.parameters);
+  autograd::Gradients gradients(f.parameters);
   gradients.of(*f.a).assign(Tensor::of(1, 3, {10, -0.1, 0}, DType::f64));
   gradients.of(*f.b).assign(Tensor::of(2, 1, {1, 2}, DType::f64));
   adam.step(f.parameters, gradients, 0.01, 0.5);
@@ -58,7 +58,7 @@ TEST(Adam, DecayIsApartFromTheGradient) {
   AdamOptions options;
   options.decay = 0.1;
   Adam adam(f.parameters, options);
-  const autograd::Gradients zero(f.parameters);
+  autograd::Gradients zero(f.parameters);
   adam.step(f.parameters, zero, 0.5, 1);
   EXPECT_EQ(f.a->value.at(0, 0), 1);  // one row: a gain or a bias
   EXPECT_NEAR(f.b->value.at(0, 0), 4 - 0.5 * 0.1 * 4, 1e-12);
@@ -70,7 +70,7 @@ TEST(Adam, RestoredGoesOnAsBefore) {
     Fixture g(dtype);
     Adam through(f.parameters, {});
     Adam before(g.parameters, {});
-    const autograd::Gradients gradients(f.parameters);
+    autograd::Gradients gradients(f.parameters);
     gradients.of(*f.a).assign(Tensor::of(1, 3, {1, 2, -3}, dtype));
     for (int i = 0; i < 3; ++i) through.step(f.parameters, gradients, 0.01, 1);
     before.step(g.parameters, gradients, 0.01, 1);
@@ -87,7 +87,7 @@ TEST(Adam, RestoredGoesOnAsBefore) {
 
 TEST(Clipping, ByTheNorm) {
   Fixture f(DType::f32);
-  const autograd::Gradients gradients(f.parameters);
+  autograd::Gradients gradients(f.parameters);
   gradients.of(*f.a).assign(Tensor::of(1, 3, {2, 3, 6}, DType::f32));
   EXPECT_NEAR(gradient_norm(gradients, 1), 7, 1e-6);
   EXPECT_NEAR(gradient_norm(gradients, 0.5), 3.5, 1e-6);

@@ -30,7 +30,7 @@ TEST(Freeze, ChoosesParametersAndNamesWhatThereIs) {
   }
   const auto names = [&](const std::vector<std::string>& patterns) {
     std::vector<std::string> found;
-    for (const autograd::ParameterPtr& p : frozen_parameters(parameters, patterns)) found.push_back(p->name);
+    for (const autograd::ConstParameterPtr& p : frozen_parameters(parameters, patterns)) found.push_back(p->name);
     return found;
   };
   EXPECT_EQ(names({}), (std::vector<std::string>{}));

@@ -16,12 +16,13 @@ using tensor::Tensor;
 // An optimiser that adds the rate to every weight.
 class Adder : public Optimizer {
  public:
-  void step(const autograd::Parameters& parameters, const autograd::Gradients& /*gradients*/, double rate,
+  void step(autograd::Parameters& parameters, const autograd::Gradients& /*gradients*/, double rate,
             double /*gradient_scale*/) override {
     ++steps_;
     for (double& number : parameters.flat().data<double>()) number += rate;
   }
-  std::vector<StateBlock> state() const override { return {}; }
+  std::vector<StateBlock> state() override { return {}; }
+  std::vector<ConstStateBlock> state() const override { return {}; }
   std::int64_t steps() const override { return steps_; }
   void set_steps(std::int64_t steps) override { steps_ = steps; }
 
@@ -54,7 +55,7 @@ TEST(MovingAverage, ByHand) {
   EXPECT_EQ(optimizer.state()[0].name, "average");
   EXPECT_EQ(optimizer.steps(), 2);
   {
-    const AverageInPlace place(optimizer, f.parameters);
+    const AverageInPlace exchanged(optimizer, f.parameters);
     EXPECT_NEAR(f.a->value.at(0, 0), 30.4, 1e-12);
     EXPECT_EQ(optimizer.average()->at(0, 0), 33);
   }

@@ -90,8 +90,8 @@ TEST(Orthogonal, EachSingularValueFollowsThePolynomial) {
       s.push_back(rank == 1 ? 5 : 5 * static_cast<double>(rank - 1 - k) / static_cast<double>(rank - 1));
     }
     const Tensor expected = product(u, iterated(s), v, tensor::DType::f64);
-    const Tensor exact = product(u, s, v, tensor::DType::f64);
-    const Tensor rounded = exact.to(tensor::DType::f32);
+    Tensor exact = product(u, s, v, tensor::DType::f64);
+    Tensor rounded = exact.to(tensor::DType::f32);
     orthogonalize<double>(exact.matrix<double>(), 5);
     orthogonalize<float>(rounded.matrix<float>(), 5);
     double worst = 0;
@@ -111,14 +111,14 @@ TEST(Orthogonal, ThreadsChangeNoBitAndZerosStay) {
   base::Random random(3);
   std::vector<double> values(150 * 400);
   for (double& value : values) value = random.normal();
-  const Tensor one = Tensor::of(150, 400, values);
-  const Tensor two = one.clone();
+  Tensor one = Tensor::of(150, 400, values);
+  Tensor two = one.clone();
   base::set_threads(1);
   orthogonalize<float>(one.matrix<float>(), 5);
   base::set_threads(2);
   orthogonalize<float>(two.matrix<float>(), 5);
   EXPECT_TRUE(std::ranges::equal(one.data<float>(), two.data<float>()));
-  for (const Tensor& zeros : {Tensor::zeros(5, 6), Tensor::zeros(5, 60)}) {
+  for (Tensor zeros : {Tensor::zeros(5, 6), Tensor::zeros(5, 60)}) {
     orthogonalize<float>(zeros.matrix<float>(), 5);
     for (const float number : zeros.data<float>()) EXPECT_EQ(number, 0);
   }

@@ -34,20 +34,36 @@ class BothTypes : public testing::TestWithParam<DType> {};
 TEST_P(BothTypes, SlicesAndReshapesAreViews) {
   const Tensor tensor = counting(4, 3, GetParam());
   EXPECT_EQ(tensor.at(2, 1), 7);
-  const Tensor middle = tensor.slice(1, 3);
+  Tensor middle = tensor.slice(1, 3);
   EXPECT_EQ(middle.rows(), 2);
   EXPECT_EQ(middle.at(1, 1), 7);
-  const Tensor flat = middle.reshape(3, 2);
+  Tensor flat = middle.reshape(3, 2);
   EXPECT_EQ(flat.at(2, 0), 7);
   flat.fill(-1);
   EXPECT_EQ(tensor.at(0, 2), 2);
   EXPECT_EQ(tensor.at(1, 0), -1);
   EXPECT_EQ(tensor.at(2, 2), -1);
   EXPECT_EQ(tensor.at(3, 0), 9);
-  const Tensor row = middle.slice(1, 2).slice(0, 1);
+  Tensor row = middle.slice(1, 2).slice(0, 1);
   row.assign(Tensor::of(1, 3, {5, 6, 7}, GetParam()));
   EXPECT_EQ(tensor.at(2, 2), 7);
   EXPECT_TRUE(tensor.slice(4, 4).empty());
+}
+
+template <class T>
+constexpr bool kCanBeWritten = requires(T& tensor) {
+  tensor.fill(0.0);
+}
+|| requires(T& tensor) { tensor.slice(0, 1).assign(tensor); }
+|| requires(T& tensor) { tensor.reshape(1, 1).move_rows(0, 0, 0); };
+
+// Who is given a const tensor reads: the compiler says so, of what is sliced from it too.
+TEST(Tensor, ConstTensorsShowConstNumbers) {
+  using Numbers = decltype(std::declval<const Tensor&>().data<float>());
+  using Sliced = decltype(std::declval<const Tensor&>().slice(0, 1).reshape(1, 1).data<float>());
+  static_assert(std::is_same_v<Numbers, std::span<const float>> && std::is_same_v<Sliced, std::span<const float>>);
+  static_assert(std::is_same_v<decltype(std::declval<const Tensor&>().matrix<float>()), kernels::ConstMatrix<float>>);
+  static_assert(kCanBeWritten<Tensor> && !kCanBeWritten<const Tensor>);
 }
 
 TEST_P(BothTypes, AViewKeepsTheNumbersAlive) {
@@ -60,7 +76,7 @@ TEST_P(BothTypes, AViewKeepsTheNumbersAlive) {
 }
 
 TEST_P(BothTypes, CopiesDoNot) {
-  const Tensor tensor = counting(2, 2, GetParam());
+  Tensor tensor = counting(2, 2, GetParam());
   const Tensor same = tensor;
   const Tensor copy = tensor.slice(1, 2).clone();
   const Tensor other = tensor.to(GetParam() == DType::f32 ? DType::f64 : DType::f32);
@@ -79,7 +95,7 @@ TEST_P(BothTypes, NumbersLieAlignedRowAfterRow) {
     using T = decltype(zero);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.data<T>().data()) % 64, 0u);
     EXPECT_EQ(tensor.data<T>()[7], T{7});
-    const kernels::Matrix<T> matrix = tensor.slice(1, 3).template matrix<T>();
+    const kernels::ConstMatrix<T> matrix = tensor.slice(1, 3).template matrix<T>();
     EXPECT_EQ(matrix.rows, 2);
     EXPECT_EQ(matrix(1, 2), T{12});
     EXPECT_EQ(matrix.transposed()(2, 1), T{12});
@@ -91,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Types, BothTypes, testing::Values(DType::f32, DType::f6
 
 TEST(Tensor, BoundsAreWatched) {
   using base::ErrorKind;
-  const Tensor tensor = counting(2, 3, DType::f32);
+  Tensor tensor = counting(2, 3, DType::f32);
   for (const auto& [row, column] : {std::pair{2, 0}, {0, 3}, {-1, 0}, {0, -1}}) {
     EXPECT_EQ(kind_of([&, r = row, c = column] { tensor.at(r, c); }), ErrorKind::invalid_argument);
   }
@@ -173,21 +189,21 @@ TEST(Bf16, KeepsTheUpperHalfOfTheBits) {
   EXPECT_NEAR(narrow.at(1, 2), 3.0e38, 3.0e38 / 256);
   const Tensor back = narrow.to(DType::f32);
   EXPECT_EQ(back.at(0, 2), 1 + 4.0 / 256);
-  const Tensor copy = narrow.clone();
+  Tensor copy = narrow.clone();
   copy.slice(0, 1).assign(narrow.slice(1, 2));
   EXPECT_EQ(copy.at(0, 0), -2.5);
   EXPECT_EQ(narrow.at(0, 0), 1);
 }
 
 TEST(Bf16, IsNoTypeToComputeWith) {
-  const Tensor narrow = Tensor::of(1, 1, {1}).to(DType::bf16);
+  Tensor narrow = Tensor::of(1, 1, {1}).to(DType::bf16);
   EXPECT_EQ(kind_of([&] { narrow.fill(0); }), base::ErrorKind::internal);
   EXPECT_EQ(kind_of([&] { narrow.data<float>(); }), base::ErrorKind::internal);
   EXPECT_EQ(kind_of([&] { narrow.to(DType::f64); }), base::ErrorKind::internal);
 }
 
 TEST_P(BothTypes, RowsMoveToTheFront) {
-  const Tensor tensor = counting(5, 2, GetParam());
+  Tensor tensor = counting(5, 2, GetParam());
   tensor.move_rows(2, 5, 1);  // they overlap
   for (std::int64_t row = 1; row < 4; ++row) EXPECT_EQ(tensor.at(row, 1), static_cast<double>(2 * (row + 1) + 1));
   EXPECT_EQ(tensor.at(0, 1), 1);

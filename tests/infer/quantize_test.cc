@@ -1,6 +1,6 @@
 // Frozen models: near the model they were made from, the same answer in any batch, and whole after a file.
 
-#include "infer/freeze.h"
+#include "infer/quantize.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include "infer/small_translator.h"
 #include "infer/translate_tokens.h"
 #include "infer/translator.h"
+#include "kernels/precision.h"
 #include "kernels/targets.h"
 #include "temporary_folder.h"
 
@@ -65,7 +66,7 @@ class Frozen : public testing::TestWithParam<Precision> {
 };
 
 TEST_P(Frozen, SameAnswerInAnyBatchOrderAndNumberOfThreads) {
-  const formats::Model model = freeze(small_model(), GetParam());
+  const formats::Model model = quantize(small_model(), GetParam());
   model.transformer->pack();
   const Sentences sources = some_sources(model, 40);
   base::set_threads(1);
@@ -85,7 +86,7 @@ TEST_P(Frozen, SameAnswerInAnyBatchOrderAndNumberOfThreads) {
 
 // However few fit into the memory at a time, down to one sentence that alone needs more.
 TEST_P(Frozen, SameAnswerInAnyMemory) {
-  const formats::Model model = freeze(small_model(), GetParam());
+  const formats::Model model = quantize(small_model(), GetParam());
   model.transformer->pack();
   const Sentences sources = some_sources(model, 20);
   const auto unlimited = found_by(model, sources, 64);
@@ -100,7 +101,7 @@ TEST_P(Frozen, SameAnswerInAnyMemory) {
 
 // A key and a value of each layer's heads: 2 d_model numbers a layer, of 4 bytes, or 2 once frozen.
 TEST_P(Frozen, KeysAndValuesTakeHalfTheMemory) {
-  const formats::Model model = freeze(small_model(), GetParam());
+  const formats::Model model = quantize(small_model(), GetParam());
   const nn::Config& config = model.transformer->config();
   const std::int64_t bytes = GetParam() == Precision::f32 ? 4 : 2;
   EXPECT_EQ(model.transformer->bytes_of_keys_and_values(), config.decoder_layers * 2 * config.d_model * bytes);
@@ -108,10 +109,10 @@ TEST_P(Frozen, KeysAndValuesTakeHalfTheMemory) {
 
 TEST_P(Frozen, ComesBackFromAFileAsItWas) {
   const TemporaryFolder folder;
-  const formats::Model model = freeze(small_model(), GetParam());
+  const formats::Model model = quantize(small_model(), GetParam());
   formats::save_model(folder / "frozen.safetensors", model);
   const formats::Model loaded = formats::load_model(folder / "frozen.safetensors");
-  EXPECT_EQ(loaded.transformer->precision(), GetParam());
+  EXPECT_EQ(loaded.transformer->stored_as(), kernels::name_of(GetParam()));
   model.transformer->pack();
   loaded.transformer->pack();
   const Sentences sources = some_sources(model, 10);
@@ -121,7 +122,7 @@ TEST_P(Frozen, ComesBackFromAFileAsItWas) {
 }
 
 TEST_P(Frozen, ScoresOfGivenTextAreThoseOfTheSearch) {
-  const formats::Model model = freeze(small_model(), GetParam());
+  const formats::Model model = quantize(small_model(), GetParam());
   model.transformer->pack();
   const Sentences sources = some_sources(model, 10);
   const auto found = found_by(model, sources, 4);
@@ -143,7 +144,7 @@ TEST_P(Frozen, ScoresOfGivenTextAreThoseOfTheSearch) {
 // itself. Logits of a small model move by about as small a share.
 TEST_P(Frozen, StaysNearTheModelItWasMadeFrom) {
   const formats::Model model = small_model();
-  const formats::Model frozen = freeze(model, GetParam());
+  const formats::Model frozen = quantize(model, GetParam());
   frozen.transformer->pack();
   const Sentences sources = some_sources(model, 20);
   TransformerScorer full(*model.transformer, sources);
@@ -181,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(Precisions, Frozen, testing::Values(Precision::f32, Pre
 // Sums of products with 8-bit weights are the same on every instruction set; what is f32 (attention, norms) differs in
 // the last bits. So texts are the same unless two candidates are nearer than that.
 TEST(FrozenInt8, GivesTheSameTextOnEveryInstructionSet) {
-  const formats::Model model = freeze(small_model(), Precision::int8);
+  const formats::Model model = quantize(small_model(), Precision::int8);
   const Sentences sources = some_sources(model, 20);
   const auto best = found_by(model, sources, 8);
   for (const std::string& target : kernels::available_targets()) {
@@ -199,13 +200,13 @@ TEST(FrozenInt8, GivesTheSameTextOnEveryInstructionSet) {
 
 TEST(FrozenInt8, IsSmallAndCannotBeFrozenAgainOrTrained) {
   const formats::Model full = small_model();
-  const formats::Model model = freeze(full, Precision::int8);
+  const formats::Model model = quantize(full, Precision::int8);
   std::int64_t f32 = 0;
   for (const autograd::ParameterPtr& parameter : model.transformer->parameters().list()) {
-    if (!parameter->int8) f32 += parameter->rows * parameter->columns;
+    if (parameter->in_block) f32 += parameter->rows * parameter->columns;
   }
   EXPECT_LT(10 * f32, full.transformer->parameters().count());  // biases and norms
-  EXPECT_THROW(freeze(model, Precision::bf16), base::Error);
+  EXPECT_THROW(quantize(model, Precision::bf16), base::Error);
   const Sentences sources = some_sources(model, 2);
   nn::Batch batch;
   for (const auto& source : sources) {
