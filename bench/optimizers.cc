@@ -20,7 +20,7 @@ void run(const std::string& preset, std::int64_t vocabulary, int steps) {
   nn::Config config = nn::preset(preset);
   config.source_vocabulary = config.target_vocabulary = vocabulary;
   nn::Transformer model(config, 1, 1);
-  const autograd::Gradients gradients(model.parameters());
+  autograd::Gradients gradients(model.parameters());
   base::Random random(1);
   for (float& number : gradients.flat().data<float>()) number = static_cast<float>(random.uniform() - 0.5);
   for (const optim::OptimizerKind kind : {optim::OptimizerKind::adam, optim::OptimizerKind::muon}) {

@@ -80,8 +80,8 @@ double flops_of(const nn::Config& c, const nn::Batch& batch) {
 }
 
 // Without a profile nobody looks at the time.
-void take_step(const nn::Transformer& model, const nn::Batch& batch, const Options& options, std::int64_t step,
-               optim::Adam& adam, autograd::Gradients& gradients, autograd::Profile* profile) {
+void take_step(nn::Transformer& model, const nn::Batch& batch, std::int64_t step, optim::Adam& adam,
+               autograd::Gradients& gradients, autograd::Profile* profile) {
   const auto optimizing = [&](const auto& body) {
     const autograd::Timing timing(profile, autograd::Operation::optimizer, autograd::Pass::forward);
     body();
@@ -91,7 +91,6 @@ void take_step(const nn::Transformer& model, const nn::Batch& batch, const Optio
   {
     autograd::Tape tape(gradients, profile);
     autograd::Run run(tape, base::combine(1, static_cast<std::uint64_t>(step)));
-    run.precision = kernels::precision_of(options.precision);
     tape.backward(model.loss(batch, run).total);
   }
   const double scale = 1.0 / static_cast<double>(batch.target.sentences.tokens());
@@ -108,6 +107,7 @@ void run(const Options& options) {
   const std::int64_t vocabulary = options.vocabulary > 0 ? options.vocabulary : options.preset == "base" ? 32000 : 8000;
   config.source_vocabulary = config.target_vocabulary = vocabulary;
   nn::Transformer model(config, 1, 1);
+  model.train_in(kernels::precision_of(options.precision));
   const std::vector<nn::Batch> batches = read_batches(options, vocabulary);
   optim::Adam adam(model.parameters(), {});
   autograd::Gradients gradients(model.parameters());
@@ -119,7 +119,7 @@ void run(const Options& options) {
     const nn::Batch& batch = batches[static_cast<std::size_t>(step) % batches.size()];
     const auto start = std::chrono::steady_clock::now();
     if (step == 1 && options.profile) profile.emplace();
-    take_step(model, batch, options, step, adam, gradients, profile ? &*profile : nullptr);
+    take_step(model, batch, step, adam, gradients, profile ? &*profile : nullptr);
     if (step == 0) continue;
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     tokens += static_cast<double>(batch.target.sentences.tokens());

@@ -19,8 +19,9 @@ int main() {
   zhuyi::nn::Config config;
   config.d_model = 8;
   config.heads = 2;  // each of d_model / heads = 4 columns
-  Parameters parameters;
-  const zhuyi::nn::MultiHeadAttention attention(parameters, "self_attention", config);
+  zhuyi::nn::Declarations model;
+  Parameters& parameters = model.parameters;
+  const zhuyi::nn::MultiHeadAttention attention(model, "self_attention", config);
   parameters.lay_out(DType::f64, 1);
   for (const auto& parameter : parameters.list()) {
     fmt::print("{:<30} [{}, {}]\n", parameter->name, parameter->rows, parameter->columns);
