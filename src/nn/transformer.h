@@ -100,7 +100,7 @@ class Transformer {
   void train_in(kernels::Precision precision);
 
  private:
-  // Declares the parameters; they have no place and no values yet.
+  // Declares the parameters; they have no offsets and no values yet.
   Transformer(const Config& config, std::int32_t bos);
 
   Config config_;

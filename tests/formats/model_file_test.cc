@@ -133,16 +133,16 @@ TEST_P(ModelFile, FlippedBytesGiveAnErrorOrAModel) {
   int errors = 0;
   for (int i = 0; i < 200; ++i) {
     std::string bytes = good;
-    const auto place = static_cast<std::size_t>(random.below(8 + static_cast<std::int64_t>(length)));
-    bytes[place] = static_cast<char>(random.bits());
+    const auto offset = static_cast<std::size_t>(random.below(8 + static_cast<std::int64_t>(length)));
+    bytes[offset] = static_cast<char>(random.bits());
     errors += load(bytes).empty() ? 0 : 1;
   }
   EXPECT_GT(errors, 100);
   // Anywhere, tokenizers and weights included.
   for (int i = 0; i < 100; ++i) {
     std::string bytes = good;
-    const auto place = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(good.size())));
-    bytes[place] = static_cast<char>(random.bits());
+    const auto offset = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(good.size())));
+    bytes[offset] = static_cast<char>(random.bits());
     load(bytes);
   }
 }

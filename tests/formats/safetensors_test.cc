@@ -139,7 +139,7 @@ TEST_F(SafeTensors, CarriesTheChecksumOfAllItsBytes) {
   EXPECT_GE(opened, 40);  // all of the data, at least
 }
 
-// Numbers lie at multiples of their size, the data at one of 64: other programs map the file and read in place.
+// Numbers lie at multiples of their size, the data at one of 64: other programs map the file and read in offset.
 TEST_F(SafeTensors, IsAligned) {
   const std::string bytes = base::read_file(write_example(folder_));
   std::uint64_t length = 0;
@@ -293,8 +293,8 @@ TEST_F(SafeTensors, FlippedBitsOfTheHeader) {
   int opened = 0;
   for (int i = 0; i < 500; ++i) {
     std::string bytes = good;
-    const auto place = static_cast<std::size_t>(random.below(8 + static_cast<std::int64_t>(length)));
-    bytes[place] = static_cast<char>(bytes[place] ^ (1 << random.below(8)));
+    const auto offset = static_cast<std::size_t>(random.below(8 + static_cast<std::int64_t>(length)));
+    bytes[offset] = static_cast<char>(bytes[offset] ^ (1 << random.below(8)));
     base::write_file(folder_ / "flipped", bytes);
     try {
       const SafeTensorsFile file(folder_ / "flipped");

@@ -76,9 +76,9 @@ double relative_distance(const Tensor& found, const Tensor& expected) {
   double difference = 0;
   double largest = 0;
   for (std::int64_t i = 0; i < expected.size(); ++i) {
-    const auto place = static_cast<std::size_t>(i);
-    const double value = double{expected.data<float>()[place]};
-    difference = std::max(difference, std::abs(double{found.data<float>()[place]} - value));
+    const auto index = static_cast<std::size_t>(i);
+    const double value = double{expected.data<float>()[index]};
+    difference = std::max(difference, std::abs(double{found.data<float>()[index]} - value));
     largest = std::max(largest, std::abs(value));
   }
   return difference / largest;
