@@ -37,7 +37,7 @@ class LineReader {
   int descriptor_ = 0;
   std::string buffer_;
   std::size_t begin_ = 0;    // of the first line not given yet
-  std::size_t scanned_ = 0;  // no LF before this place
+  std::size_t scanned_ = 0;  // no LF before this byte
   std::int64_t read_ = 0;    // bytes
   bool first_ = true;
   bool ended_ = false;

@@ -231,8 +231,8 @@ std::unordered_map<std::string_view, const HtmlBlock*> blocks_by_id(const std::v
   std::unordered_map<std::string_view, const HtmlBlock*> found;
   for (const HtmlBlock& block : blocks) {
     if (block.id.empty()) continue;
-    const auto [place, added] = found.emplace(block.id, &block);
-    if (!added) place->second = nullptr;
+    const auto [entry, added] = found.emplace(block.id, &block);
+    if (!added) entry->second = nullptr;
   }
   std::erase_if(found, [](const auto& entry) { return entry.second == nullptr; });
   return found;

@@ -381,9 +381,9 @@ TEST(Unknown, ForbiddenKeptOrCopied) {
   for (std::size_t t = 0; t < best.tokens.size(); ++t) {
     ASSERT_EQ(best.tokens[t], unk);
     const std::vector<float>& row = best.alignment[t];
-    auto place = static_cast<std::size_t>(std::max_element(row.begin(), row.end() - 1) - row.begin());
+    auto index = static_cast<std::size_t>(std::max_element(row.begin(), row.end() - 1) - row.begin());
     std::size_t word = 0;
-    for (std::size_t i = 1; i <= place; ++i) word += copied.source_pieces[i].starts_with("\u2581") ? 1 : 0;
+    for (std::size_t i = 1; i <= index; ++i) word += copied.source_pieces[i].starts_with("\u2581") ? 1 : 0;
     const std::string text = std::vector<std::string>{"Close", "Ångström", "Þorn"}.at(word);
     if (words.empty() || words.back() != text) words.push_back(text);
   }

@@ -101,8 +101,8 @@ TEST(PieceModel, SurvivesDamage) {
     for (int round = 0; round < 1500; ++round) {
       std::string bytes = good;
       for (std::int64_t flips = 1 + random.below(4); flips > 0; --flips) {
-        const auto place = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bytes.size())));
-        bytes[place] = static_cast<char>(bytes[place] ^ (1 << random.below(8)));
+        const auto position = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bytes.size())));
+        bytes[position] = static_cast<char>(bytes[position] ^ (1 << random.below(8)));
       }
       try {
         const Tokenizer tokenizer(bytes);
