@@ -214,6 +214,7 @@ void run(const TranslateFlags& flags) {
     base::fail(base::ErrorKind::interrupted, "interrupted: {} lines were translated and written{}", job.lines,
                flags.output.empty() ? "" : "; the same command with --resume goes on from there");
   }
+  if (!flags.output.empty()) std::cout << flags.output << "\n";
 }
 
 }  // namespace

@@ -25,12 +25,6 @@ infer::Unknown unknown_of(Unknown unknown) {
   return unknown == Unknown::copy ? infer::Unknown::copy : infer::Unknown::forbid;
 }
 
-std::int32_t id_of(const std::string& piece, const text::Tokenizer& tokenizer) {
-  const std::int32_t id = tokenizer.id(piece);
-  base::check(id >= 0, "options: the vocabulary has no piece '{}'", piece);
-  return id;
-}
-
 // Puts what was asked for into a model's options.
 void apply(const Options& options, const text::Tokenizer& tokenizer, infer::SearchOptions& search) {
   search.beam_size = options.beam;
@@ -53,11 +47,15 @@ void apply(const Options& options, const text::Tokenizer& tokenizer, infer::Sear
                      .top_k = options.top_k,
                      .top_p = options.top_p,
                      .seed = options.seed};
-  for (const std::string& piece : options.suppressed_pieces) search.suppressed.push_back(id_of(piece, tokenizer));
-  for (const std::vector<std::string>& sequence : options.banned_pieces) {
-    std::vector<std::int32_t>& ids = search.banned.emplace_back();
-    for (const std::string& piece : sequence) ids.push_back(id_of(piece, tokenizer));
-  }
+  base::within("options", [&] {
+    for (const std::vector<std::string>* list : {&options.suppress_pieces, &options.suppressed_pieces}) {
+      const std::vector<std::int32_t> ids = tokenizer.ids(*list);
+      search.suppressed.insert(search.suppressed.end(), ids.begin(), ids.end());
+    }
+    for (const auto* sequences : {&options.ban_pieces, &options.banned_pieces}) {
+      for (const std::vector<std::string>& sequence : *sequences) search.banned.push_back(tokenizer.ids(sequence));
+    }
+  });
 }
 
 Alternative public_form(infer::Alternative found) {
@@ -120,7 +118,8 @@ infer::TranslateOptions translate_options(const Options& options, const LoadedTr
   how.split = options.split;
   if (options.language != Options().language) how.splitter = text::SentenceSplitter(options.language);
   how.protect = options.protect;
-  how.banned = options.banned;
+  how.banned = options.ban;
+  how.banned.insert(how.banned.end(), options.banned.begin(), options.banned.end());
   for (const GlossaryEntry& entry : options.glossary) how.glossary.push_back({entry.source, entry.targets});
   how.unknown = unknown_of(options.unknown);
   how.alignment = {.on = options.alignment, .layer = options.alignment_layer - 1, .head = options.alignment_head - 1};

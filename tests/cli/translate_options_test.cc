@@ -189,6 +189,7 @@ TEST_F(TranslateCommand, AShortlistIsMadeAndUsed) {
   const std::string list = folder().file("shortlist");
   const Outcome made = run_zhuyi({"shortlist", "-m", model(), pairs, "-o", list, "--best", "5"});
   EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.out, list + "\n");
   EXPECT_THAT(made.err, HasSubstr("from 2 pairs"));
   EXPECT_EQ(translate("Close the file\n", {"--shortlist", list}).exit_code, 0);
   EXPECT_EQ(translate("Close the file\n", {"--shortlist", folder().write("bad", "x")}).exit_code, 3);

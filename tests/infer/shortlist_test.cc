@@ -190,7 +190,7 @@ TEST_F(ShortSearch, ProbabilitiesAreOverTheList) {
 }
 
 // In every storage of weights, packed or not, a logit among some is the same number as among all.
-TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
+TEST(QuantisedShortSearch, SomeLogitsAreThoseAmongAll) {
   const formats::Model model = small_model();
   const std::vector<std::int32_t> ids = {2, 3, 40, 41, 300};
   const std::int64_t width = model.transformer->config().d_model;
@@ -200,12 +200,12 @@ TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
   }
   for (const kernels::Precision precision :
        {kernels::Precision::f32, kernels::Precision::int8, kernels::Precision::bf16}) {
-    const std::unique_ptr<nn::Transformer> frozen = freeze(*model.transformer, precision);
+    const std::unique_ptr<nn::Transformer> quantised = freeze(*model.transformer, precision);
     for (const bool packed : {false, true}) {
-      if (packed) frozen->pack();
-      const nn::OutputRows outputs = frozen->output_rows(ids);
-      const tensor::Tensor all = frozen->logits(decoded);
-      const tensor::Tensor some = frozen->logits(decoded, &outputs);
+      if (packed) quantised->pack();
+      const nn::OutputRows outputs = quantised->output_rows(ids);
+      const tensor::Tensor all = quantised->logits(decoded);
+      const tensor::Tensor some = quantised->logits(decoded, &outputs);
       for (std::int64_t i = 0; i < 3; ++i) {
         for (std::size_t j = 0; j < ids.size(); ++j) {
           EXPECT_EQ(some.at(i, static_cast<std::int64_t>(j)), all.at(i, ids[j]))
@@ -216,7 +216,7 @@ TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
   }
 }
 
-TEST(FrozenShortSearch, OfAllPiecesIsTheSearch) {
+TEST(QuantisedShortSearch, OfAllPiecesIsTheSearch) {
   for (const kernels::Precision precision : {kernels::Precision::int8, kernels::Precision::bf16}) {
     if (!kernels::has_precision(precision)) continue;
     const Translator translator(freeze(small_model(), precision));

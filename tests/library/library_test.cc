@@ -128,9 +128,9 @@ std::vector<OptionCase> text_cases() {
        [](Behind& b, Own&) {
          b.glossary = {{"file", {"文件"}}};
        }},
-      {"banned",
+      {"ban",
        [](Options& o) {
-         o.banned = {"A", "e"};
+         o.ban = {"A", "e"};
        },
        [](Behind& b, Own&) {
          b.banned = {"A", "e"};
@@ -203,14 +203,38 @@ TEST_F(Library, PiecesCanBeForbidden) {
   const auto pieces = [&] { return translator.translate_lines({&line, 1}, options)[0].alternatives[0].pieces; };
   const std::vector<std::string> before = pieces();
   ASSERT_GE(before.size(), 3u);
-  options.banned_pieces = {{before[1], before[2]}};
+  options.ban_pieces = {{before[1], before[2]}};
   const std::vector<std::string> banned = pieces();
   EXPECT_EQ(std::search(banned.begin(), banned.end(), before.begin() + 1, before.begin() + 3), banned.end());
-  options.suppressed_pieces = {before[0]};
+  options.suppress_pieces = {before[0]};
   EXPECT_THAT(pieces(), ::testing::Not(::testing::Contains(before[0])));
-  options.suppressed_pieces = {"no such piece"};
+  options.suppress_pieces = {"no such piece"};
   EXPECT_EQ(thrown(pieces), std::pair(ErrorKind::invalid_argument,
                                       std::string("options: the vocabulary has no piece 'no such piece'")));
+}
+
+TEST_F(Library, OldNamesAskForTheSame) {
+  const Translator translator(model());
+  const std::vector<std::string> lines = {"Close the file"};
+  const auto texts = [&](const Options& options) { return translator.translate_lines(lines, options)[0].text; };
+  Options plain;
+  plain.max_length_extra = 12;
+  const std::vector<std::string> found = translator.translate_lines(lines, plain)[0].alternatives[0].pieces;
+  ASSERT_GE(found.size(), 3u);
+  const std::string begin = texts(plain).substr(0, 1);
+  Options now = plain;
+  Options before = plain;
+  now.ban = before.banned = {begin};
+  EXPECT_EQ(texts(before), texts(now));
+  EXPECT_NE(texts(before), texts(plain));
+  now = before = plain;
+  now.ban_pieces = before.banned_pieces = {{found[1], found[2]}};
+  EXPECT_EQ(texts(before), texts(now));
+  EXPECT_NE(texts(before), texts(plain));
+  now = before = plain;
+  now.suppress_pieces = before.suppressed_pieces = {found[0]};
+  EXPECT_EQ(texts(before), texts(now));
+  EXPECT_NE(texts(before), texts(plain));
 }
 
 TEST_F(Library, ShortlistsAndRescoring) {
