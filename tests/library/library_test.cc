@@ -259,8 +259,10 @@ TEST_F(Library, ShortlistsAndRescoring) {
     options.rescore_reverse = reverse;
     how.search.n_best = 4;
     std::vector<infer::Translation> expected = behind.translate(lines, how);
+    const std::string unchanged = summary(expected);
     infer::rescore(expected, lines, infer::Translator(infer::small_model(0, 5)), how.search,
                    {.weight = 0.5, .reverse = reverse});
+    EXPECT_NE(summary(expected), unchanged);
     for (infer::Translation& translation : expected) translation.alternatives.resize(2);
     expect_same(translator.translate_lines(lines, options), expected);
   }
@@ -290,6 +292,7 @@ TEST_F(Library, AlignmentsPointAtTheLargestWeight) {
   options.max_length_extra = 4;
   const Translation found = Translator(model()).translate_lines({&line, 1}, options)[0];
   const Alternative& best = found.alternatives[0];
+  ASSERT_FALSE(best.alignment.empty());
   ASSERT_EQ(best.alignment.size(), best.attention.size());
   for (const auto& [source, target] : best.alignment) {
     const std::vector<float>& row = best.attention.at(static_cast<std::size_t>(target));
