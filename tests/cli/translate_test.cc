@@ -63,7 +63,7 @@ TEST_F(TranslateCommand, NBestLinesNumberTheirLineAndFallInScore) {
   EXPECT_EQ(translate("a\n", {"--n-best", "5"}).exit_code, 2);
 }
 
-TEST_F(TranslateCommand, ScoresAreThoseOfTheScoreCommand) {
+TEST_F(TranslateCommand, ScoreGivesTheSumOfItsPieces) {
   const std::string source = "The file is open.";
   const std::vector<std::string> scored =
       lines_of(translate(source + "\n\n", {"--score", "--length-penalty", "none"}).out);
