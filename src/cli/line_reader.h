@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ class LineReader {
   std::int64_t consumed() const { return read_ - static_cast<std::int64_t>(buffer_.size() - begin_); }
 
  private:
-  bool next_line(std::string& line);
-  bool waiting() const;  // whether a read would answer at once
+  std::optional<std::string> next_line();  // of those that were read, if there is a whole one
+  bool waiting() const;                    // whether a read would answer at once
   void fill(const std::function<bool()>& interrupted);
 
   std::string name_;

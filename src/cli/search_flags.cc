@@ -97,17 +97,17 @@ infer::LengthPenalty length_penalty_of(const SearchFlags& flags) {
   return flags.length_penalty == "none" ? infer::LengthPenalty::none : infer::LengthPenalty::gnmt;
 }
 
-void apply(const SearchFlags& flags, infer::SearchOptions& options) {
+infer::SearchOptions search_options_of(const SearchFlags& flags, const infer::SearchOptions& of_model) {
   infer::SearchOptions asked = flags.options;
-  asked.bos = options.bos;
-  asked.eos = options.eos;
-  asked.suppressed = options.suppressed;
+  asked.bos = of_model.bos;
+  asked.eos = of_model.eos;
+  asked.suppressed = of_model.suppressed;
   asked.length_penalty = length_penalty_of(flags);
-  asked.max_length = std::min(options.max_length, asked.max_length);
+  asked.max_length = std::min(of_model.max_length, asked.max_length);
   asked.stop = flags.stop == "bound"           ? infer::Stop::bound
                : flags.stop == "beam-finished" ? infer::Stop::beam_finished
                                                : infer::Stop::first_finished;
-  options = asked;
+  return asked;
 }
 
 }  // namespace zhuyi::cli

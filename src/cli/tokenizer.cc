@@ -37,22 +37,26 @@ struct Options {
   text::TokenizerTraining training;
 };
 
-void add_sentences(const std::string& path, const std::string& side, std::vector<std::string>& sentences) {
+std::vector<std::string> sentences_of(const std::string& path, const std::string& side) {
+  std::vector<std::string> sentences;
   if (path.ends_with(".tsv") || path.ends_with(".tsv.gz")) {
     for (const data::SentencePair& pair : data::read_tsv_pairs(path)) {
       if (side != "target") sentences.push_back(pair.source);
       if (side != "source") sentences.push_back(pair.target);
     }
-    return;
+    return sentences;
   }
   base::for_each_line(data::read_text_file(path), [&](std::string_view line) { sentences.emplace_back(line); });
+  return sentences;
 }
 
 void train(Options options) {
   base::check(!options.inputs.empty(), "tokenizer train: no text to learn from; name files with --input FILE...");
   base::check(!options.output.empty(), "tokenizer train: no file for the model; name it with --output MODEL");
   std::vector<std::string> sentences;
-  for (const std::string& path : options.inputs) add_sentences(path, options.side, sentences);
+  for (const std::string& path : options.inputs) {
+    for (std::string& sentence : sentences_of(path, options.side)) sentences.push_back(std::move(sentence));
+  }
   options.training.type = options.type == "bpe" ? text::TokenizerType::bpe : text::TokenizerType::unigram;
   const text::Tokenizer tokenizer(text::train_tokenizer(sentences, options.training));
   base::write_file(options.output, tokenizer.serialized());

@@ -170,7 +170,7 @@ infer::TranslateOptions options_of(const TranslateFlags& flags, const infer::Tra
   check(json || flags.alignment != "soft", "--alignment soft needs --format json");
   check(flags.format != "tsv" || flags.alignment == "none", "--alignment does not go with --format tsv");
   infer::TranslateOptions how = translator.defaults();
-  apply(flags.search, how.search);
+  how.search = search_options_of(flags.search, how.search);
   how.search.n_best = std::max<std::int64_t>(1, flags.n_best);
   if (!flags.rescore.empty()) how.search.n_best = std::max(how.search.n_best, how.search.beam_size);
   how.batches.sentences = flags.batch;

@@ -25,8 +25,9 @@ infer::Unknown unknown_of(Unknown unknown) {
   return unknown == Unknown::copy ? infer::Unknown::copy : infer::Unknown::forbid;
 }
 
-// Puts what was asked for into a model's options.
-void apply(const Options& options, const text::Tokenizer& tokenizer, infer::SearchOptions& search) {
+// The options of a model's search with what was asked for.
+infer::SearchOptions search_options_of(const Options& options, const text::Tokenizer& tokenizer,
+                                       infer::SearchOptions search) {
   search.beam_size = options.beam;
   search.n_best = options.rescorer == nullptr ? options.n_best : std::max(options.n_best, options.beam);
   search.length_penalty = form_of(options.length_penalty);
@@ -56,6 +57,7 @@ void apply(const Options& options, const text::Tokenizer& tokenizer, infer::Sear
       for (const std::vector<std::string>& sequence : *sequences) search.banned.push_back(tokenizer.ids(sequence));
     }
   });
+  return search;
 }
 
 Alternative public_form(infer::Alternative found) {
@@ -109,7 +111,7 @@ infer::TranslateOptions translate_options(const Options& options, const LoadedTr
       options.alignment_layer, options.alignment_head);
   base::check(options.n_best >= 1, "options: n_best is {}, expected 1 or more", options.n_best);
   infer::TranslateOptions how = loaded.defaults;
-  apply(options, loaded.translator.model().target, how.search);
+  how.search = search_options_of(options, loaded.translator.model().target, std::move(how.search));
   how.search.shortlist = std::move(shortlist);
   how.batches.sentences = options.batch;
   how.batches.source_tokens = options.batch_tokens;

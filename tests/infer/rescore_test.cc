@@ -77,8 +77,8 @@ TEST(Rescore, AddsTheWeightedScoreOfTheOtherModel) {
   search.alpha = 0.7;
   for (const bool reverse : {false, true}) {
     SCOPED_TRACE(reverse);
-    std::vector<Translation> translations = found();
-    rescore(translations, kLines, other, search, {.weight = 0.25, .reverse = reverse});
+    const std::vector<Translation> translations =
+        rescored(found(), kLines, other, search, {.weight = 0.25, .reverse = reverse});
     const std::vector<Translation> before = found();
     for (std::size_t i = 0; i < kLines.size(); ++i) {
       ASSERT_EQ(translations[i].alternatives.size(), before[i].alternatives.size());
@@ -105,8 +105,7 @@ TEST(Rescore, SortsAnewWithFinishedOnesFirst) {
   SearchOptions search = other.defaults().search;
   search.length_penalty = LengthPenalty::none;
   // Of no weight: what was cut short goes behind, and nothing else changes.
-  std::vector<Translation> translations = found();
-  rescore(translations, kLines, other, search, {.weight = 0});
+  std::vector<Translation> translations = rescored(found(), kLines, other, search, {.weight = 0});
   EXPECT_THAT(texts(translations[0]), ElementsAre("关闭文件", "打开、关闭、保存", "文件"));
   EXPECT_EQ(translations[0].text, "关闭文件");
   EXPECT_EQ(translations[0].score, -1);
@@ -116,8 +115,7 @@ TEST(Rescore, SortsAnewWithFinishedOnesFirst) {
   const formats::Model model = small_model(0, 5);
   const bool saves = judge(model, kLines[1], "保存").log_probability > judge(model, kLines[1], "open").log_probability;
   for (const double weight : {1e6, -1e6}) {
-    translations = found();
-    rescore(translations, kLines, other, search, {.weight = weight});
+    translations = rescored(found(), kLines, other, search, {.weight = weight});
     EXPECT_EQ(translations[1].text, saves == (weight > 0) ? "保存" : "open");
     EXPECT_EQ(translations[1].score, translations[1].alternatives[0].score);
     EXPECT_EQ(translations[0].alternatives.back().text, "文件") << "cut short";
@@ -130,7 +128,8 @@ TEST(Rescore, LeavesWhatIsTooLongAndWhatIsBlank) {
   for (int i = 0; i < 40; ++i) longest += "字";
   std::vector<Translation> translations(2);
   translations[0].alternatives = {alternative(longest, -3)};
-  rescore(translations, std::vector<std::string>{"Close the file", ""}, other, other.defaults().search, {});
+  translations = rescored(std::move(translations), std::vector<std::string>{"Close the file", ""}, other,
+                          other.defaults().search, {});
   EXPECT_EQ(translations[0].score, -3);
   EXPECT_EQ(translations[0].text, longest);
   EXPECT_EQ(translations[1].text, "");
@@ -138,11 +137,10 @@ TEST(Rescore, LeavesWhatIsTooLongAndWhatIsBlank) {
 
 TEST(Rescore, RefusesWhatDoesNotGoTogether) {
   const Translator other(small_model(0, 5));
-  std::vector<Translation> translations = found();
-  EXPECT_THROW(rescore(translations, std::vector<std::string>{"one"}, other, other.defaults().search, {}), base::Error);
-  EXPECT_THROW(rescore(translations, kLines, other, other.defaults().search,
-                       {.weight = std::numeric_limits<double>::quiet_NaN()}),
-               base::Error);
+  EXPECT_THROW(rescored(found(), std::vector<std::string>{"one"}, other, other.defaults().search, {}), base::Error);
+  EXPECT_THROW(
+      rescored(found(), kLines, other, other.defaults().search, {.weight = std::numeric_limits<double>::quiet_NaN()}),
+      base::Error);
 }
 
 }  // namespace

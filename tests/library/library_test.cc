@@ -260,8 +260,8 @@ TEST_F(Library, ShortlistsAndRescoring) {
     how.search.n_best = 4;
     std::vector<infer::Translation> expected = behind.translate(lines, how);
     const std::string unchanged = summary(expected);
-    infer::rescore(expected, lines, infer::Translator(infer::small_model(0, 5)), how.search,
-                   {.weight = 0.5, .reverse = reverse});
+    expected = infer::rescored(std::move(expected), lines, infer::Translator(infer::small_model(0, 5)), how.search,
+                               {.weight = 0.5, .reverse = reverse});
     EXPECT_NE(summary(expected), unchanged);
     for (infer::Translation& translation : expected) translation.alternatives.resize(2);
     expect_same(translator.translate_lines(lines, options), expected);
