@@ -23,13 +23,13 @@ void print_weights(const char* name, const Tensor& queries, const Tensor& keys, 
   zhuyi::ops::attention(Var(queries), Var(keys), Var(keys), std::make_shared<const AttentionMap>(map), {}, run);
   const auto weights = records.front().weights.data<double>();
   fmt::print("{}\n", name);
-  std::size_t place = 0;
+  std::size_t index = 0;
   for (const auto& block : map.blocks) {
     for (auto query = block.query_begin; query < block.query_end; ++query) {
       fmt::print("  query {}:", query);
       for (auto key = block.key_begin; key < block.key_end; ++key) {
-        fmt::print("  key {} {:.3f}", key, weights[place]);
-        ++place;
+        fmt::print("  key {} {:.3f}", key, weights[index]);
+        ++index;
       }
       fmt::print("\n");
     }

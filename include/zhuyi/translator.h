@@ -87,8 +87,8 @@ class [[gnu::visibility("default")]] Shortlist {
   std::shared_ptr<const Shared> shared_;
 };
 
-// What may be asked of a translation. docs/translating.md says more about each, under the name that zhuyi translate has
-// for it. Texts are UTF-8; lengths are in pieces of the model's vocabulary.
+// What may be asked of a translation. A field has the name that zhuyi translate has for it, with _ for -, and
+// docs/translating.md says more about each. Texts are UTF-8; lengths are in pieces of the model's vocabulary.
 struct Options {
   // Search.
   std::int64_t beam = 4;    // hypotheses kept alive; 1 is greedy search, the fastest
@@ -121,9 +121,9 @@ struct Options {
   std::string prefix = {};           // every translation begins with this, to the letter (in NFC)
   std::vector<Phrase> phrases = {};  // each must be in every translation
   std::vector<GlossaryEntry> glossary = {};
-  std::vector<std::string> banned = {};                      // texts that no translation has, whatever their pieces
-  std::vector<std::vector<std::string>> banned_pieces = {};  // sequences of pieces that no translation has
-  std::vector<std::string> suppressed_pieces = {};           // pieces that are never produced
+  std::vector<std::string> ban = {};                      // texts that no translation has, whatever their pieces
+  std::vector<std::vector<std::string>> ban_pieces = {};  // sequences of pieces that no translation has
+  std::vector<std::string> suppress_pieces = {};          // pieces that are never produced
   Unknown unknown = Unknown::forbid;
   Shortlist shortlist = {};  // for speed
 
@@ -150,6 +150,11 @@ struct Options {
   std::int64_t memory = 0;                 // bytes that keys and values may come to, of all threads; 0: no limit
   std::function<bool()> interrupted = {};  // asked now and then, by any thread; when it gives true, the call ends with
                                            //   ErrorKind::interrupted
+
+  // What `ban`, `ban_pieces` and `suppress_pieces` were called in version 0.1; added to them, and gone in the next.
+  std::vector<std::string> banned = {};
+  std::vector<std::vector<std::string>> banned_pieces = {};
+  std::vector<std::string> suppressed_pieces = {};
 };
 
 // What is asked of one line, in place of the options' own prefix and phrases.
@@ -164,7 +169,7 @@ struct Word {
   double log_probability = 0;  // natural logarithm
 };
 
-// Places in Translation::source_pieces and in the rows of Alternative::attention, from 0.
+// Positions in Translation::source_pieces and in the rows of Alternative::attention, from 0.
 struct AlignedPair {
   std::int64_t source = 0;
   std::int64_t target = 0;
@@ -198,7 +203,7 @@ struct Translation {
 // weights. The answer for a line depends on the line and the options alone, bit for bit.
 class [[gnu::visibility("default")]] Translator {
  public:
-  // Loads a model file that zhuyi train or zhuyi freeze wrote. Throws Error.
+  // Loads a model file that zhuyi train or zhuyi quantize wrote. Throws Error.
   explicit Translator(const std::filesystem::path& model);
   // An ensemble of models with one vocabulary; weights: one for each, or none for all alike. Throws Error.
   explicit Translator(std::span<const std::filesystem::path> models, std::span<const double> weights = {});

@@ -31,10 +31,11 @@ void zhuyi_free(zhuyi_translator* translator);
 
 /* The options by default. NULL when there is no memory. */
 zhuyi_options* zhuyi_options_new(void);
-/* Sets an option by the name that zhuyi translate has for it, without the dashes: "beam", "n-best", "length-penalty",
- * "prefix", ... Flags are "true" or "false": "sample", "split", "protect", "rescore-reverse". These add
- * one at a time: "ban" a text, "phrase" a phrase ("one|or the other"), "glossary" a line "term TAB target|target",
- * "ban-pieces" pieces with spaces between, "suppress-piece" a piece. 1, or 0 on failure. */
+/* Sets an option by the name that zhuyi translate has for it, without the dashes, to a value of the form that it has
+ * there: "beam" "2", "length-penalty" "power", "memory" "200M", ... Flags are "true" or "false": "sample", "no-split",
+ * "rescore-reverse", ... These add one at a time: "ban" a text, "ban-pieces" and "suppress-pieces" pieces with spaces
+ * between, "phrases" phrases with tabs between ("one|or the other"), "glossary" a line "term TAB target|target".
+ * 1, or 0 on failure. */
 int zhuyi_options_set(zhuyi_options* options, const char* name, const char* value, char** error);
 /* Reads a file of zhuyi shortlist, for this translator. 1, or 0 on failure. */
 int zhuyi_options_shortlist(zhuyi_options* options, const zhuyi_translator* translator, const char* file, char** error);

@@ -36,7 +36,7 @@ constexpr const char* kKeys = "51,56,58";
 constexpr const char* kValues = "40,43,48";
 constexpr const char* kQuery = "57";
 
-struct AttentionCommandOptions {
+struct Options {
   std::vector<std::string> keys = {kKeys};
   std::vector<std::string> values = {kValues};
   std::vector<std::string> queries = {kQuery};
@@ -99,7 +99,7 @@ Tensor points_of(std::string_view option, const std::vector<std::string>& texts)
   return Tensor::of(rows, width, numbers, DType::f64);
 }
 
-Table table_of(const AttentionCommandOptions& options) {
+Table table_of(const Options& options) {
   Table table{points_of("--keys", options.keys), points_of("--values", options.values),
               points_of("--query", options.queries),
               SimilarityOptions{nn::value_of<Similarity>(options.kernel), options.bandwidth}};
@@ -176,11 +176,11 @@ std::string formula_of(const SimilarityOptions& similarity, std::int64_t d) {
   return "";
 }
 
-bool is_default_table(const AttentionCommandOptions& options) {
+bool is_default_table(const Options& options) {
   return options.keys == std::vector<std::string>{kKeys} && options.values == std::vector<std::string>{kValues};
 }
 
-void print_text(const AttentionCommandOptions& options, const Table& table, const nn::Estimate& estimate) {
+void print_text(const Options& options, const Table& table, const nn::Estimate& estimate) {
   if (is_default_table(options)) {
     std::cout << "Three people's waist (key, cm) and weight (value, kg). What does someone with the waist of the query "
                  "weigh?\n";
@@ -253,7 +253,7 @@ PlotSeries curve_of(const Table& table, const SimilarityOptions& similarity, dou
   return curve;
 }
 
-void write_plot(const AttentionCommandOptions& options, const Table& table, const nn::Estimate& estimate) {
+void write_plot(const Options& options, const Table& table, const nn::Estimate& estimate) {
   base::check(table.keys.columns() == 1 && table.values.columns() == 1,
               "--plot: keys of {} numbers, values of {}; a curve needs one of each", table.keys.columns(),
               table.values.columns());
@@ -281,13 +281,13 @@ void write_plot(const AttentionCommandOptions& options, const Table& table, cons
                                    first.x - margin, last.x + margin));
   }
   base::write_file(options.plot, svg_of(plot));
-  std::cerr << "zhuyi: wrote " << options.plot << "\n";
+  std::cerr << "wrote " << options.plot << "\n";
 }
 
 }  // namespace
 
 Action attention_command(CLI::App& app) {
-  auto options = std::make_shared<AttentionCommandOptions>();
+  auto options = std::make_shared<Options>();
   // One text an option, split here: an option then never swallows the word after it, and -3 can be a number.
   const auto points = [&](const std::string& name, std::vector<std::string>& target, const std::string& help,
                           const std::string& initial) {
@@ -307,7 +307,7 @@ Action attention_command(CLI::App& app) {
       app.add_option("--bandwidth", options->bandwidth, "Of the gaussian kernel, in units of the keys")
           ->option_text("NUMBER [1]");
   app.add_option("--plot", options->plot,
-                 "Also draw f over a range of queries, for a quarter, once and four times the bandwidth")
+                 "A drawing of f over a range of queries, for a quarter, once and four times the bandwidth")
       ->option_text("FILE.svg");
   app.add_flag("--json", options->json, "Print one JSON object, its numbers in full precision");
   return [options, bandwidth] {

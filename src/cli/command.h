@@ -6,17 +6,19 @@
 
 namespace zhuyi::cli {
 
-// Runs a sub-command with the parsed options. Results go to standard output, messages to standard error; errors are
-// thrown.
+// Runs a sub-command with the parsed options. Errors are thrown. To standard output goes the result alone: what was
+// asked for as text, or the paths of the files that it was asked to be written to (--output), one a line, once they are
+// whole. To standard error go progress, reports, and files made on the side ("wrote FILE"); remarks and errors begin
+// with "zhuyi: ".
 using Action = std::function<void()>;
 
 // One function a sub-command, in a file of the same name.
 Action attention_command(CLI::App& app);
 Action average_command(CLI::App& app);
-Action freeze_command(CLI::App& app);
 Action corpus_command(CLI::App& app);
 Action evaluate_command(CLI::App& app);
 Action inspect_command(CLI::App& app);
+Action quantize_command(CLI::App& app);
 Action report_command(CLI::App& app);
 Action score_command(CLI::App& app);
 Action shortlist_command(CLI::App& app);

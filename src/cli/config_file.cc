@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "cli/old_names.h"
 
 namespace zhuyi::cli {
 namespace {
@@ -42,6 +43,7 @@ CLI::ConfigItem item_of(const CLI::App& command, const std::string& key, const t
   item.parents = {command.get_name()};
   item.name = key;
   std::replace(item.name.begin(), item.name.end(), '_', '-');
+  item.name = present_option(command.get_name(), item.name);
   if (command.get_option_no_throw("--" + item.name) == nullptr) {
     fail(ErrorKind::invalid_argument, "unknown key '{}'{}", key, suggestion("--" + item.name, option_names(command)));
   }
@@ -89,7 +91,7 @@ std::vector<CLI::ConfigItem> TomlConfig::from_config(std::istream& input) const 
     const toml::table file = toml::parse(input);
     const CLI::App& command = *app_.get_subcommand(command_);
     for (const auto& [key, value] : file) {
-      const std::string name(key.str());
+      const std::string name = value.is_table() ? present_command(std::string(key.str())) : std::string(key.str());
       if (const auto* table = value.as_table()) {
         if (name == command_) {
           for (const auto& [inner, inner_value] : *table) {

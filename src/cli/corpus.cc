@@ -16,8 +16,8 @@ namespace {
 
 struct Options {
   data::CorpusOptions corpus;
-  std::string split;
-  std::string split_documents;
+  std::string hold_out;
+  std::string hold_out_documents;
   std::uint64_t seed = 1;
   bool per_source = false;
 };
@@ -52,12 +52,15 @@ void print_report(const data::CorpusReport& report, const data::CorpusOptions& o
 }
 
 void run(Options options) {
-  if (!options.split.empty()) options.corpus.split = data::parse_split(options.split);
-  options.corpus.split.documents = options.split_documents;
+  if (!options.hold_out.empty()) options.corpus.split = data::parse_split(options.hold_out);
+  options.corpus.split.documents = options.hold_out_documents;
   options.corpus.split.seed = options.seed;
   const data::CorpusReport report = data::make_corpus(options.corpus);
   if (options.per_source) print_sources(report);
   print_report(report, options.corpus);
+  std::cout << options.corpus.output.string() << "\n";
+  if (!report.valid_path.empty()) std::cout << report.valid_path.string() << "\n";
+  if (!report.test_path.empty()) std::cout << report.test_path.string() << "\n";
 }
 
 }  // namespace
@@ -67,34 +70,39 @@ Action corpus_command(CLI::App& app) {
   data::FilterOptions& filters = options->corpus.filters;
   app.add_option(
          "source", options->corpus.sources,
-         "pairs:SOURCE_FILE,TARGET_FILE (line n translates line n), tsv:FILE (source TAB target [TAB document]), "
+         "Texts: pairs:SOURCE_FILE,TARGET_FILE (line n translates line n), tsv:FILE (source TAB target [TAB "
+         "document]), "
          "html:SOURCE_DIR,TARGET_DIR (the same pages in two languages), mo:FILE (gettext catalogue, or a folder "
          "of them); text files may be gzipped")
       ->required()
-      ->type_name("SOURCE");
-  app.add_option("-o,--output", options->corpus.output, "file to write: source TAB target TAB document")
+      ->option_text("SOURCE...");
+  app.add_option("-o,--output", options->corpus.output, "The pairs: lines 'source TAB target TAB document'")
       ->required()
-      ->type_name("OUT.tsv");
-  app.add_option("--max-length", filters.max_length, "drop pairs with more characters on a side");
+      ->option_text("OUT.tsv");
+  app.add_option("--max-characters", filters.max_length, "Characters of a side at most; longer pairs are dropped")
+      ->option_text(fmt::format("N [{}]", filters.max_length));
   app.add_option("--max-ratio", filters.max_ratio,
-                 "drop pairs of which one side is so many times as long (a Chinese character counts 3)");
+                 "How many times as long one side may be (a Chinese character counts 3); other pairs are dropped")
+      ->option_text(fmt::format("F [{}]", filters.max_ratio));
   const std::map<std::string, data::Script> scripts{{"han", data::Script::han}, {"any", data::Script::any}};
   app.add_option("--target-script", filters.target_script,
-                 "drop pairs without a character of this script in the target")
+                 "Script of which a target must have a character: han or any; other pairs are dropped")
       ->transform(CLI::CheckedTransformer(scripts, CLI::ignore_case).description(""))
-      ->type_name("han|any")
-      ->default_str("han");
+      ->option_text("NAME [han]");
   app.add_flag("!--keep-paragraphs", options->corpus.split_paragraphs,
-               "html and mo: keep paragraphs whole, do not split them where both sides have as many sentences");
-  app.add_option("--split", options->split,
-                 "hold out whole documents, as in valid=2%,test=2%: written to OUT.valid.tsv and OUT.test.tsv, their "
-                 "sources removed from OUT.tsv")
-      ->type_name("PARTS");
-  app.add_option("--split-documents", options->split_documents,
-                 "hold out only documents in whose name this regular expression is found")
-      ->type_name("REGEX");
-  app.add_option("--seed", options->seed, "choose other documents to hold out")->check(CLI::NonNegativeNumber);
-  app.add_flag("--per-source", options->per_source, "also print what each source gave");
+               "Keep paragraphs of html and mo whole, where both sides have as many sentences too");
+  app.add_option(
+         "--hold-out", options->hold_out,
+         "Whole documents to hold out, as in valid=2%,test=2%: written to OUT.valid.tsv and OUT.test.tsv, their "
+         "sources removed from OUT.tsv")
+      ->option_text("PARTS");
+  app.add_option("--hold-out-documents", options->hold_out_documents,
+                 "What is found in the names of documents that may be held out, a regular expression")
+      ->option_text("REGEX");
+  app.add_option("--seed", options->seed, "Another seed holds out other documents")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text(fmt::format("N [{}]", options->seed));
+  app.add_flag("--per-source", options->per_source, "Tell what each source gave as well");
   return [options] { run(*options); };
 }
 

@@ -45,11 +45,11 @@ constexpr std::array<const char*, 4> kDashes = {"none", "9 4", "2 4", "12 3 2 3"
 struct Axis {
   double low = 0;
   double high = 1;
-  double from = 0;  // the place of low
-  double to = 1;    // the place of high
+  double from = 0;  // the position of low
+  double to = 1;    // the position of high
   double step = 1;  // between ticks
 
-  double place(double number) const { return from + (number - low) / (high - low) * (to - from); }
+  double position(double number) const { return from + (number - low) / (high - low) * (to - from); }
 };
 
 // A step of 1, 2 or 5 times a power of ten that gives about so many ticks.
@@ -87,19 +87,19 @@ using Output = std::back_insert_iterator<std::string>;
 void draw_axes(const CurvePlot& plot, const Frame& frame, const Axis& x, const Axis& y, Output out) {
   fmt::format_to(out, "<g stroke=\"#e3e6ea\" stroke-width=\"1\">\n");
   for (const double tick : ticks_of(x)) {
-    fmt::format_to(out, "<path d=\"M{0:.2f} {1}V{2}\"/>\n", x.place(tick), frame.top, frame.bottom);
+    fmt::format_to(out, "<path d=\"M{0:.2f} {1}V{2}\"/>\n", x.position(tick), frame.top, frame.bottom);
   }
   for (const double tick : ticks_of(y)) {
-    fmt::format_to(out, "<path d=\"M{1} {0:.2f}H{2}\"/>\n", y.place(tick), frame.left, frame.right);
+    fmt::format_to(out, "<path d=\"M{1} {0:.2f}H{2}\"/>\n", y.position(tick), frame.left, frame.right);
   }
   fmt::format_to(out, "</g>\n<g class=\"ticks\" fill=\"#555d66\" font-size=\"13\">\n");
   for (const double tick : ticks_of(x)) {
-    fmt::format_to(out, "<text x=\"{:.2f}\" y=\"{}\" text-anchor=\"middle\">{:.8g}</text>\n", x.place(tick),
+    fmt::format_to(out, "<text x=\"{:.2f}\" y=\"{}\" text-anchor=\"middle\">{:.8g}</text>\n", x.position(tick),
                    frame.bottom + 20, tick);
   }
   for (const double tick : ticks_of(y)) {
     fmt::format_to(out, "<text x=\"{}\" y=\"{:.2f}\" text-anchor=\"end\">{:.8g}</text>\n", frame.left - 9,
-                   y.place(tick) + 4, tick);
+                   y.position(tick) + 4, tick);
   }
   fmt::format_to(out, "</g>\n<path d=\"M{} {}V{}H{}\" fill=\"none\" stroke=\"#555d66\" stroke-width=\"1.2\"/>\n",
                  frame.left, frame.top, frame.bottom, frame.right);
@@ -118,14 +118,14 @@ void draw_curves(const CurvePlot& plot, const PlotStyle& style, const Axis& x, c
     fmt::format_to(out, "<polyline class=\"curve\" fill=\"none\" stroke=\"{}\" stroke-dasharray=\"{}\" points=\"",
                    kColours[i % kColours.size()], style.dashes ? kDashes[i % kDashes.size()] : "none");
     for (const PlotPoint& point : plot.curves[i].points) {
-      fmt::format_to(out, "{:.2f},{:.2f} ", x.place(point.x), y.place(point.y));
+      fmt::format_to(out, "{:.2f},{:.2f} ", x.position(point.x), y.position(point.y));
     }
     fmt::format_to(out, "\" stroke-width=\"{}\" stroke-linejoin=\"round\" stroke-linecap=\"round\"/>\n",
                    style.dashes ? 2.6 : 1.8);
     if (!style.dots) continue;
     for (const PlotPoint& point : plot.curves[i].points) {
-      fmt::format_to(out, "<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"2.6\" fill=\"{}\"/>\n", x.place(point.x),
-                     y.place(point.y), kColours[i % kColours.size()]);
+      fmt::format_to(out, "<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"2.6\" fill=\"{}\"/>\n", x.position(point.x),
+                     y.position(point.y), kColours[i % kColours.size()]);
     }
   }
 }
@@ -141,13 +141,13 @@ void draw_points(const CurvePlot& plot, const Axis& x, const Axis& y, Output out
     fmt::format_to(out,
                    "<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"13\" text-anchor=\"end\" stroke=\"#ffffff\" "
                    "stroke-width=\"4\" paint-order=\"stroke\">({:.5g}, {:.5g})</text>\n",
-                   x.place(point.x) - 10, y.place(point.y) - 9, point.x, point.y);
+                   x.position(point.x) - 10, y.position(point.y) - 9, point.x, point.y);
   }
   for (const PlotPoint& point : plot.data.points) {
-    fmt::format_to(out, fmt::runtime(kDot), "data", x.place(point.x), y.place(point.y));
+    fmt::format_to(out, fmt::runtime(kDot), "data", x.position(point.x), y.position(point.y));
   }
   for (const PlotPoint& point : plot.marks.points) {
-    fmt::format_to(out, fmt::runtime(kRing), "mark", x.place(point.x), y.place(point.y));
+    fmt::format_to(out, fmt::runtime(kRing), "mark", x.position(point.x), y.position(point.y));
   }
 }
 

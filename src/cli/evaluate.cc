@@ -22,7 +22,7 @@
 namespace zhuyi::cli {
 namespace {
 
-struct EvaluateOptions {
+struct Options {
   std::string reference;
   std::string hypothesis = "-";
   std::string tokenization = "auto";
@@ -57,7 +57,7 @@ std::string read_standard_input() {
   return {std::istreambuf_iterator<char>(std::cin), {}};
 }
 
-Scores evaluate(const EvaluateOptions& options) {
+Scores evaluate(const Options& options) {
   const std::vector<std::string> references = lines_of(options.reference, base::read_file(options.reference));
   const bool piped = options.hypothesis == "-";
   const std::string hypothesis_name = piped ? "standard input" : options.hypothesis;
@@ -110,7 +110,7 @@ void print_json(const Scores& scores) {
 }  // namespace
 
 Action evaluate_command(CLI::App& app) {
-  auto options = std::make_shared<EvaluateOptions>();
+  auto options = std::make_shared<Options>();
   app.add_option("reference", options->reference, "The right translations, one sentence a line (UTF-8)")
       ->required()
       ->option_text("REFERENCE");
@@ -121,7 +121,7 @@ Action evaluate_command(CLI::App& app) {
                  "else 13a")
       ->check(CLI::IsMember({"auto", "13a", "zh", "char", "intl", "none"}))
       ->option_text("NAME [auto]");
-  app.add_option("--metric", options->metric, "What to compute: bleu, chrf or both")
+  app.add_option("--metric", options->metric, "Measures to compute: bleu, chrf or both")
       ->check(CLI::IsMember({"bleu", "chrf", "both"}))
       ->option_text("NAME [both]");
   app.add_option("--chrf-word-order", options->chrf_word_order, "Words that chrF counts as well; 2 is chrF++")

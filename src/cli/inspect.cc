@@ -110,8 +110,8 @@ Json describe_preset(const Options& options) {
 // 1234567 as "1,234,567".
 std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);
-  for (auto place = static_cast<std::int64_t>(digits.size()) - 3; place > 0; place -= 3) {
-    digits.insert(static_cast<std::size_t>(place), 1, ',');
+  for (auto point = static_cast<std::int64_t>(digits.size()) - 3; point > 0; point -= 3) {
+    digits.insert(static_cast<std::size_t>(point), 1, ',');
   }
   return digits;
 }
@@ -143,7 +143,7 @@ void print(const Json& object) {
                            grouped(object["parameters"].get<std::int64_t>()),
                            grouped(object["parameter_bytes"].get<std::int64_t>()));
   if (object["precision"] != "f32") {
-    std::cout << fmt::format("frozen: weights are stored in {}\n", plain(object["precision"]));
+    std::cout << fmt::format("quantised: weights are stored in {}\n", plain(object["precision"]));
   }
   if (object.contains("source_scripts")) {
     std::cout << fmt::format("reads the scripts {}\n",

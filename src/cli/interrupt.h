@@ -1,5 +1,5 @@
 #pragma once
-// Ctrl-C, SIGTERM and SIGUSR1 (which mpirun passes on) as a wish to stop, asked for at places where stopping loses
+// Ctrl-C, SIGTERM and SIGUSR1 (which mpirun passes on) as a wish to stop, asked for where stopping loses
 // nothing.
 
 namespace zhuyi::cli {

@@ -30,10 +30,9 @@ LineReader::~LineReader() {
 
 std::vector<std::string> LineReader::window(std::int64_t limit, const std::function<bool()>& interrupted) {
   std::vector<std::string> lines;
-  std::string line;
   while (std::ssize(lines) < limit) {
-    if (next_line(line)) {
-      lines.push_back(std::move(line));
+    if (std::optional<std::string> line = next_line()) {
+      lines.push_back(*std::move(line));
     } else if (ended_ || interrupted() || (!lines.empty() && !waiting())) {
       break;
     } else {
@@ -49,19 +48,19 @@ std::int64_t LineReader::size() const {
   return about.st_size;
 }
 
-bool LineReader::next_line(std::string& line) {
+std::optional<std::string> LineReader::next_line() {
   std::size_t end = buffer_.find('\n', scanned_);
   if (end == std::string::npos) {
     scanned_ = buffer_.size();
-    if (!ended_ || begin_ == buffer_.size()) return false;
+    if (!ended_ || begin_ == buffer_.size()) return std::nullopt;
     end = buffer_.size();
   }
-  line = buffer_.substr(begin_, end - begin_);
+  std::string line = buffer_.substr(begin_, end - begin_);
   begin_ = scanned_ = std::min(end + 1, buffer_.size());
   if (line.ends_with('\r')) line.pop_back();
   if (first_ && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
   first_ = false;
-  return true;
+  return line;
 }
 
 bool LineReader::waiting() const {

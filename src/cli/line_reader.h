@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,15 +30,15 @@ class LineReader {
   std::int64_t consumed() const { return read_ - static_cast<std::int64_t>(buffer_.size() - begin_); }
 
  private:
-  bool next_line(std::string& line);
-  bool waiting() const;  // whether a read would answer at once
+  std::optional<std::string> next_line();  // of those that were read, if there is a whole one
+  bool waiting() const;                    // whether a read would answer at once
   void fill(const std::function<bool()>& interrupted);
 
   std::string name_;
   int descriptor_ = 0;
   std::string buffer_;
   std::size_t begin_ = 0;    // of the first line not given yet
-  std::size_t scanned_ = 0;  // no LF before this place
+  std::size_t scanned_ = 0;  // no LF before this byte
   std::int64_t read_ = 0;    // bytes
   bool first_ = true;
   bool ended_ = false;

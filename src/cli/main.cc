@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/config_file.h"
 #include "cli/exit_code.h"
+#include "cli/old_names.h"
 
 namespace {
 
@@ -37,8 +38,8 @@ const std::vector<CommandEntry>& commands() {
       {"average", "the mean of several models' weights as one model", cli::average_command},
       {"corpus", "read parallel text, clean it, write one pair a line", cli::corpus_command},
       {"evaluate", "BLEU and chrF of translations against references", cli::evaluate_command},
-      {"freeze", "make a trained model smaller and faster for translating", cli::freeze_command},
       {"inspect", "configuration, parameters by part, vocabulary, where it came from", cli::inspect_command},
+      {"quantize", "make a trained model smaller and faster for translating", cli::quantize_command},
       {"report", "one page with the curves of training runs", cli::report_command},
       {"score", "log-probability of each given translation", cli::score_command},
       {"shortlist", "which target pieces may translate a source piece, for faster translation", cli::shortlist_command},
@@ -84,7 +85,9 @@ std::string named_command(const std::vector<std::string>& words) {
                                                cli::suggestion(words.front(), names) + " (see zhuyi --help)");
 }
 
-int run(const std::vector<std::string>& words) {
+int run(const std::vector<std::string>& given) {
+  const auto [words, remarks] = cli::present_words(given);
+  for (const std::string& remark : remarks) complain(remark, 0);
   const std::string command = named_command(words);
   CLI::App app("Zhuyi: train a Transformer on your own bilingual text, and translate with it", "zhuyi");
   app.set_version_flag("--version", "zhuyi " ZHUYI_VERSION);

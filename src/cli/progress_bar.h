@@ -10,7 +10,7 @@ namespace zhuyi::cli {
 // "[######------------------]  25 %" for a share of 0 to 1.
 std::string bar_text(double share);
 
-// Puts a line of text in the place of the line that the terminal shows last; "" takes it away.
+// Puts a line of text in place of the line that the terminal shows last; "" takes it away.
 void show_last_line(const std::string& text);
 
 class ProgressBar {

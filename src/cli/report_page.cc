@@ -52,7 +52,7 @@ constexpr Chart kCharts[] = {{"Validation loss (nll a token)", "valid_nll", true
 
 struct AxisText {
   const char* label;
-  double (*place)(const MetricsLine&);
+  double (*position)(const MetricsLine&);
 };
 
 AxisText axis_text(ReportAxis axis) {
@@ -89,7 +89,7 @@ PlotSeries series_of(const RunRecord& run, const Chart& chart, const AxisText& a
   for (const MetricsLine& line : chart.validation ? run.validations : run.training) {
     const auto found = line.numbers.find(chart.key);
     if (found == line.numbers.end() || !std::isfinite(found->second)) continue;
-    series.points.push_back({axis.place(line), found->second});
+    series.points.push_back({axis.position(line), found->second});
   }
   series.points = thinned(series.points);
   return series;

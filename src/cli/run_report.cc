@@ -58,7 +58,7 @@ void read_metrics(const std::filesystem::path& path, RunRecord& run) {
     const json object = json::parse(text, nullptr, false);
     check_kind(object.is_object(), ErrorKind::bad_file, "{}, line {}: not a JSON object", path.string(), number);
     const MetricsLine line = line_of(object);
-    // The mean of snapshots and steps that were left out have no place on the curves.
+    // The mean of snapshots and steps that were left out are not on the curves.
     if (object.contains("averaged_snapshots")) return;
     if (line.numbers.contains("valid_nll")) {
       run.validations.push_back(line);

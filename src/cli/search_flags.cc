@@ -20,19 +20,19 @@ namespace {
 
 void declare_lengths(CLI::App& app, infer::SearchOptions& options) {
   app.add_option("--max-length-factor", options.max_length_factor,
-                 "A translation has at most F * source pieces + extra")
+                 "Most pieces of a translation: F * source pieces + extra")
       ->check(CLI::Range(0.0, 1000.0))
       ->option_text(fmt::format("F [{}]", options.max_length_factor));
-  app.add_option("--max-length-extra", options.max_length_extra, "The extra pieces of that limit")
+  app.add_option("--max-length-extra", options.max_length_extra, "Extra pieces of that limit")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.max_length_extra));
-  app.add_option("--max-length", options.max_length, "Nor more pieces than this, whatever the source's length")
+  app.add_option("--max-length", options.max_length, "Most pieces of a translation, whatever the source's length")
       ->check(CLI::Range(1, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.max_length));
   app.add_option("--min-length", options.min_length, "Pieces before a translation may end")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.min_length));
-  app.add_option("--min-length-factor", options.min_length_factor, "And at least F * source pieces before it may end")
+  app.add_option("--min-length-factor", options.min_length_factor, "Pieces before it may end, too: F * source pieces")
       ->check(CLI::Range(0.0, 1000.0))
       ->option_text(fmt::format("F [{}]", options.min_length_factor));
 }
@@ -43,28 +43,28 @@ void declare_penalties(CLI::App& app, infer::SearchOptions& options) {
       ->check(CLI::Range(0.0, 100.0))
       ->option_text(fmt::format("B [{}]", options.coverage_penalty));
   app.add_option("--repetition-penalty", options.repetition_penalty,
-                 "A piece that was used already counts so many times its log-probability")
+                 "Factor of the log-probability of a piece that was used already")
       ->check(CLI::Range(0.01, 100.0))
       ->option_text(fmt::format("R [{}]", options.repetition_penalty));
-  app.add_option("--no-repeat-ngram", options.no_repeat_ngram, "No N pieces in a row occur twice; 0: they may")
+  app.add_option("--no-repeat-ngram", options.no_repeat_ngram, "Pieces in a row that do not occur twice; 0: any may")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.no_repeat_ngram));
   app.add_option(
          "--max-repeats", options.max_repeats,
-         "No block of up to 8 pieces stands more than N times in a row, unless one does in the source; 0: it may")
+         "Times in a row that a block of up to 8 pieces may stand, unless one stands more often in the source; 0: any")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.max_repeats));
 }
 
 void declare_sampling(CLI::App& app, infer::Sampling& sampling) {
   app.add_flag("--sample", sampling.on, "Draw the translation (with --n-best N, N of them) instead of searching");
-  app.add_option("--temperature", sampling.temperature, "Draw in proportion to p^(1/T)")
+  app.add_option("--temperature", sampling.temperature, "T of drawing in proportion to p^(1/T)")
       ->check(CLI::Range(0.001, 1000.0))
       ->option_text(fmt::format("T [{}]", sampling.temperature));
-  app.add_option("--top-k", sampling.top_k, "Draw among the K most probable pieces; 0: all")
+  app.add_option("--top-k", sampling.top_k, "Most probable pieces, among which is drawn; 0: all")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("K [{}]", sampling.top_k));
-  app.add_option("--top-p", sampling.top_p, "And of these among the fewest whose shares sum to P")
+  app.add_option("--top-p", sampling.top_p, "Share that the fewest of these sum up to, among which is drawn")
       ->check(CLI::Range(1e-6, 1.0))
       ->option_text(fmt::format("P [{}]", sampling.top_p));
   app.add_option("--seed", sampling.seed, "Another seed draws other translations; a line's draw depends on it alone")
@@ -82,11 +82,11 @@ void declare_search(CLI::App& app, SearchFlags& flags) {
   declare_lengths(app, options);
   declare_penalties(app, options);
   app.add_option("--stop", flags.stop,
-                 "End the search: bound, when nothing better can come; beam-finished, when --patience times --beam "
+                 "End of the search: bound, when nothing better can come; beam-finished, when --patience times --beam "
                  "hypotheses have ended; first-finished, when one has")
       ->check(CLI::IsMember({"bound", "beam-finished", "first-finished"}))
       ->option_text(fmt::format("NAME [{}]", flags.stop));
-  app.add_option("--patience", options.patience, "Of --stop beam-finished")
+  app.add_option("--patience", options.patience, "Factor of --stop beam-finished")
       ->check(CLI::Range(0.001, 1000.0))
       ->option_text(fmt::format("F [{}]", options.patience));
   declare_sampling(app, options.sampling);
@@ -97,17 +97,17 @@ infer::LengthPenalty length_penalty_of(const SearchFlags& flags) {
   return flags.length_penalty == "none" ? infer::LengthPenalty::none : infer::LengthPenalty::gnmt;
 }
 
-void apply(const SearchFlags& flags, infer::SearchOptions& options) {
+infer::SearchOptions search_options_of(const SearchFlags& flags, const infer::SearchOptions& of_model) {
   infer::SearchOptions asked = flags.options;
-  asked.bos = options.bos;
-  asked.eos = options.eos;
-  asked.suppressed = options.suppressed;
+  asked.bos = of_model.bos;
+  asked.eos = of_model.eos;
+  asked.suppressed = of_model.suppressed;
   asked.length_penalty = length_penalty_of(flags);
-  asked.max_length = std::min(options.max_length, asked.max_length);
+  asked.max_length = std::min(of_model.max_length, asked.max_length);
   asked.stop = flags.stop == "bound"           ? infer::Stop::bound
                : flags.stop == "beam-finished" ? infer::Stop::beam_finished
                                                : infer::Stop::first_finished;
-  options = asked;
+  return asked;
 }
 
 }  // namespace zhuyi::cli

@@ -22,7 +22,7 @@ void declare_search(CLI::App& app, SearchFlags& flags);
 
 // The form that --length-penalty names.
 infer::LengthPenalty length_penalty_of(const SearchFlags& flags);
-// Puts what was asked for into a model's options.
-void apply(const SearchFlags& flags, infer::SearchOptions& options);
+// The options of a model's search with what was asked for.
+infer::SearchOptions search_options_of(const SearchFlags& flags, const infer::SearchOptions& of_model);
 
 }  // namespace zhuyi::cli

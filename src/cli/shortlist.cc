@@ -37,9 +37,10 @@ void run(const Options& options) {
   shortlist.save(options.output, model);
   std::int64_t sum = 0;
   for (const data::SentencePair& pair : pairs) sum += std::ssize(shortlist.allowed(model.source.encode(pair.source)));
-  std::cerr << fmt::format("wrote {}: from {} pairs, {:.0f} of {} pieces for a sentence on average\n", options.output,
-                           pairs.size(), static_cast<double>(sum) / std::max(1.0, static_cast<double>(pairs.size())),
+  std::cerr << fmt::format("from {} pairs: {:.0f} of {} pieces for a sentence on average\n", pairs.size(),
+                           static_cast<double>(sum) / std::max(1.0, static_cast<double>(pairs.size())),
                            model.target.size());
+  std::cout << options.output << "\n";
 }
 
 }  // namespace

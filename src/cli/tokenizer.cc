@@ -25,7 +25,7 @@ namespace {
 
 using base::ErrorKind;
 
-struct TokenizerOptions {
+struct Options {
   std::string action;
   std::string file = "-";
   std::string model;
@@ -37,27 +37,31 @@ struct TokenizerOptions {
   text::TokenizerTraining training;
 };
 
-void add_sentences(const std::string& path, const std::string& side, std::vector<std::string>& sentences) {
+std::vector<std::string> sentences_of(const std::string& path, const std::string& side) {
+  std::vector<std::string> sentences;
   if (path.ends_with(".tsv") || path.ends_with(".tsv.gz")) {
     for (const data::SentencePair& pair : data::read_tsv_pairs(path)) {
       if (side != "target") sentences.push_back(pair.source);
       if (side != "source") sentences.push_back(pair.target);
     }
-    return;
+    return sentences;
   }
   base::for_each_line(data::read_text_file(path), [&](std::string_view line) { sentences.emplace_back(line); });
+  return sentences;
 }
 
-void train(TokenizerOptions options) {
+void train(Options options) {
   base::check(!options.inputs.empty(), "tokenizer train: no text to learn from; name files with --input FILE...");
-  base::check(!options.output.empty(), "tokenizer train: no place for the model; name it with --output MODEL");
+  base::check(!options.output.empty(), "tokenizer train: no file for the model; name it with --output MODEL");
   std::vector<std::string> sentences;
-  for (const std::string& path : options.inputs) add_sentences(path, options.side, sentences);
+  for (const std::string& path : options.inputs) {
+    for (std::string& sentence : sentences_of(path, options.side)) sentences.push_back(std::move(sentence));
+  }
   options.training.type = options.type == "bpe" ? text::TokenizerType::bpe : text::TokenizerType::unigram;
   const text::Tokenizer tokenizer(text::train_tokenizer(sentences, options.training));
   base::write_file(options.output, tokenizer.serialized());
-  std::cerr << fmt::format("wrote {}: {} {} pieces from {} lines\n", options.output, tokenizer.size(), options.type,
-                           sentences.size());
+  std::cerr << fmt::format("{} {} pieces from {} lines\n", tokenizer.size(), options.type, sentences.size());
+  std::cout << options.output << "\n";
 }
 
 // Calls visit for each line of the file or of standard input ("-"): LF or CRLF ends a line, a last one without end
@@ -102,13 +106,13 @@ std::string joined(const Items& items) {
   return fmt::format("{}\n", fmt::join(items, " "));
 }
 
-void encode(const TokenizerOptions& options, const text::Tokenizer& tokenizer) {
+void encode(const Options& options, const text::Tokenizer& tokenizer) {
   for_each_input_line(options.file, [&](std::string_view line) {
     std::cout << (options.ids ? joined(tokenizer.encode(line)) : joined(tokenizer.encode_pieces(line)));
   });
 }
 
-void decode(const TokenizerOptions& options, const text::Tokenizer& tokenizer) {
+void decode(const Options& options, const text::Tokenizer& tokenizer) {
   std::int64_t number = 0;
   for_each_input_line(options.file, [&](std::string_view line) {
     const std::vector<std::string> words = words_of(line);
@@ -119,7 +123,7 @@ void decode(const TokenizerOptions& options, const text::Tokenizer& tokenizer) {
   });
 }
 
-void run(const TokenizerOptions& options) {
+void run(const Options& options) {
   if (options.action == "train") return train(options);
   base::check(!options.model.empty(), "tokenizer {}: no model; name one with --model MODEL", options.action);
   const text::Tokenizer tokenizer = text::Tokenizer::load(options.model);
@@ -127,20 +131,21 @@ void run(const TokenizerOptions& options) {
   decode(options, tokenizer);
 }
 
-void declare_training(CLI::App& app, TokenizerOptions& options) {
+void declare_training(CLI::App& app, Options& options) {
   const std::string group = "Training";
   text::TokenizerTraining& training = options.training;
   app.add_option("-i,--input", options.inputs,
                  "Text to learn from, one sentence a line; .tsv files hold source TAB target; gzip is unpacked")
       ->option_text("FILE...")
       ->group(group);
-  app.add_option("-o,--output", options.output, "Where the model goes")->option_text("MODEL")->group(group);
-  app.add_option("-n,--size", training.size, "Pieces in all, byte and special ones included")
+  app.add_option("-o,--output", options.output, "The model")->option_text("MODEL")->group(group);
+  app.add_option("-n,--vocabulary", training.size, "Pieces in all, byte and special ones included")
       ->option_text(fmt::format("N [{}]", training.size))
       ->group(group);
-  app.add_flag("--size-is-limit", training.size_is_limit, "Take fewer pieces where the text is too small for --size")
+  app.add_flag("--vocabulary-is-limit", training.size_is_limit,
+               "Take fewer pieces where the text is too small for so many")
       ->group(group);
-  app.add_option("--type", options.type, "unigram or bpe")
+  app.add_option("--tokenizer-type", options.type, "What to learn: unigram or bpe")
       ->check(CLI::IsMember({"unigram", "bpe"}))
       ->option_text("NAME [unigram]")
       ->group(group);
@@ -165,7 +170,7 @@ void declare_training(CLI::App& app, TokenizerOptions& options) {
   app.add_option("--max-sentences", training.max_sentences, "Learn from so many lines, evenly spread; 0 is all")
       ->option_text("N [0]")
       ->group(group);
-  app.add_option("--training-threads", training.threads, "Threads; the result depends on it in the last digits")
+  app.add_option("--threads", training.threads, "Threads; the result depends on it in the last digits")
       ->option_text(fmt::format("N [{}]", training.threads))
       ->group(group);
 }
@@ -173,9 +178,9 @@ void declare_training(CLI::App& app, TokenizerOptions& options) {
 }  // namespace
 
 Action tokenizer_command(CLI::App& app) {
-  auto options = std::make_shared<TokenizerOptions>();
+  auto options = std::make_shared<Options>();
   app.add_option("action", options->action,
-                 "train a model from text; encode lines into pieces; decode pieces into lines")
+                 "What to do: train a model from text; encode lines into pieces; decode pieces into lines")
       ->required()
       ->check(CLI::IsMember({"train", "encode", "decode"}))
       ->option_text("train|encode|decode");

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "cli/memory_text.h"
+#include "base/memory_text.h"
 
 namespace zhuyi::cli {
 namespace {
@@ -165,7 +165,7 @@ void complete_train_flags(CLI::App& app, TrainFlags& o) {
   t.batches.unit = data::batch_unit_of(o.texts.batch_by);
   if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
   t.batches.seed = t.seed;
-  t.memory = memory_of(o.memory);
+  t.memory = base::memory_of(o.memory, "--memory");
   train::validate(t);
   check(o.texts.max_tokens >= 0 && o.translate >= 0,
         "--max-tokens is {} and --validate-translations {}, expected 0 or more", o.texts.max_tokens, o.translate);

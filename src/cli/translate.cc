@@ -124,8 +124,8 @@ std::vector<infer::Translation> translations_of(const std::vector<std::string>& 
   const std::vector<infer::LineOptions> own = asked_of(job, lines.size());
   std::vector<infer::Translation> translations = job.translator.translate(lines, job.how, own);
   if (!job.other) return translations;
-  infer::rescore(translations, lines, *job.other, job.how.search,
-                 {.weight = job.flags.rescore_weight, .reverse = job.flags.rescore_reverse});
+  translations = infer::rescored(std::move(translations), lines, *job.other, job.how.search,
+                                 {.weight = job.flags.rescore_weight, .reverse = job.flags.rescore_reverse});
   const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, job.flags.n_best));
   for (infer::Translation& translation : translations) {
     if (translation.alternatives.size() > most) translation.alternatives.resize(most);
@@ -214,6 +214,7 @@ void run(const TranslateFlags& flags) {
     base::fail(base::ErrorKind::interrupted, "interrupted: {} lines were translated and written{}", job.lines,
                flags.output.empty() ? "" : "; the same command with --resume goes on from there");
   }
+  if (!flags.output.empty()) std::cout << flags.output << "\n";
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/memory_text.h"
+#include "base/memory_text.h"
 #include "infer/shortlist.h"
 
 namespace zhuyi::cli {
@@ -51,37 +51,49 @@ void declare_input(CLI::App& app, TranslateFlags& flags) {
       ->option_text("W,W,... [alike]");
   app.add_option("file", flags.file, "Text to translate, one line at a time; - is standard input")
       ->option_text("FILE [-]");
-  app.add_option("-o,--output", flags.output, "Write to a file, which appears when it is complete")
+  app.add_option("-o,--output", flags.output, "File for the translations, which appears when it is complete")
       ->option_text("FILE");
   app.add_flag("--resume", flags.resume, "Let that file grow, and go on after the lines that it has");
   app.add_flag("--line", flags.line, "Answer each line at once, even where many wait");
 }
 
 void declare_text(CLI::App& app, TranslateFlags& flags) {
-  app.add_flag("!--no-split", flags.split, "Keep a line whole instead of translating its sentences one by one");
+  app.add_flag("--split,!--no-split", flags.split,
+               "Translate the sentences of a line one by one instead of keeping it whole [on]");
   app.add_option("--language", flags.language, "The language of the source, for the ends of its sentences")
       ->option_text(fmt::format("CODE [{}]", flags.language));
   app.add_option("--max-source-tokens", flags.max_source_tokens,
-                 "Pieces of a sentence; a longer one is cut at the best place, translated in parts and joined")
+                 "Pieces of a sentence; a longer one is cut where a reader would pause, translated in parts and joined")
       ->check(CLI::Range(16, 1 << 16))
       ->option_text(fmt::format("N [{}]", flags.max_source_tokens));
   app.add_flag("--protect,!--no-protect", flags.protect,
-               "Placeholders (%s, {0}), tags (<b>), URLs, e-mail addresses, unknown symbols and lost numbers stay as "
+               "Leave placeholders (%s, {0}), tags (<b>), URLs, e-mail addresses, unknown symbols and lost numbers as "
                "they are [on]");
-  app.add_option("--prefix", flags.prefix, "Every translation begins with this, to the letter")->option_text("TEXT");
-  app.add_option("--prefixes", flags.prefixes, "The same from a file, line n for line n")->option_text("FILE");
-  app.add_option(
-         "--phrases", flags.phrases,
-         "What must be in the translation of line n: line n of a file, phrases with tabs between, each with its "
-         "alternatives with | between")
+  app.add_option("--prefix", flags.prefix, "Text that every translation begins with, to the letter")
+      ->option_text("TEXT");
+  app.add_option("--prefixes", flags.prefixes, "Prefixes of each line: line n of a file for line n")
+      ->option_text("FILE");
+  app.add_option("--phrases", flags.phrases,
+                 "Phrases that the translation of line n must have: line n of a file, with tabs between, each with its "
+                 "alternatives with | between")
       ->option_text("FILE");
   app.add_option("--glossary", flags.glossary,
-                 "Where the source has a term, the translation must have one of these: lines 'term TAB target|target'")
+                 "Terms, of which the translation must have a target where the source has the term: lines 'term TAB "
+                 "target|target'")
       ->option_text("FILE");
   app.add_option("--ban", flags.banned, "A text that no translation has; may be given several times")
       ->allow_extra_args(false)
       ->option_text("TEXT");
-  app.add_option("--shortlist", flags.shortlist, "Only the pieces that this file has for the words of a sentence")
+  app.add_option("--ban-pieces", flags.banned_pieces,
+                 "Pieces with spaces between, which stand in no translation in a row; may be given several times")
+      ->allow_extra_args(false)
+      ->option_text("PIECES");
+  app.add_option("--suppress-pieces", flags.suppressed_pieces,
+                 "Pieces with spaces between, of which no translation has any; may be given several times")
+      ->allow_extra_args(false)
+      ->option_text("PIECES");
+  app.add_option("--shortlist", flags.shortlist,
+                 "Pieces that may be used for the words of a sentence: a file of zhuyi shortlist")
       ->option_text("FILE");
   app.add_option(
          "--unknown", flags.unknown,
@@ -96,34 +108,35 @@ void declare_output(CLI::App& app, TranslateFlags& flags) {
                  "The N best translations of each line, as lines 'number ||| text ||| score' counted from 0")
       ->check(CLI::Range(1, 65536))
       ->option_text("N");
-  app.add_option("--format", flags.format, "plain; tsv: source, text and score; json: an object a line")
+  app.add_option("--format", flags.format,
+                 "Form of the output: plain; tsv: source, text and score; json: an object a line")
       ->check(CLI::IsMember({"plain", "json", "tsv"}))
       ->option_text(fmt::format("NAME [{}]", flags.format));
-  app.add_flag("--score", flags.score, "Score and a tab before each translation");
-  app.add_flag("--word-scores", flags.word_scores, "The log-probability of each word (json)");
-  app.add_flag("--timing", flags.timing, "Seconds from reading a line to its answer (json)");
+  app.add_flag("--score", flags.score, "Write the score and a tab before each translation");
+  app.add_flag("--word-scores", flags.word_scores, "Give the log-probability of each word (json)");
+  app.add_flag("--timing", flags.timing, "Give the seconds from reading a line to its answer (json)");
   app.add_option("--alignment", flags.alignment,
-                 "hard: for each target piece the source piece that it looks at most, as 'source-target'; soft: all "
-                 "weights (json)")
+                 "Alignment to give: none; hard: for each target piece the source piece that it looks at most, as "
+                 "'source-target'; soft: all weights (json)")
       ->check(CLI::IsMember({"none", "hard", "soft"}))
       ->option_text(fmt::format("NAME [{}]", flags.alignment));
-  app.add_option("--alignment-layer", flags.alignment_layer, "Of which decoder layer, from 1; 0: the last")
+  app.add_option("--alignment-layer", flags.alignment_layer, "Decoder layer that it is taken from, from 1; 0: the last")
       ->check(CLI::Range(0, 1000))
       ->option_text("N [0]");
-  app.add_option("--alignment-head", flags.alignment_head, "Of which head, from 1; 0: the mean of all")
+  app.add_option("--alignment-head", flags.alignment_head, "Head that it is taken from, from 1; 0: the mean of all")
       ->check(CLI::Range(0, 1000))
       ->option_text("N [0]");
   app.add_option("--attention", flags.attention,
-                 "Write a picture of the encoder-decoder attention of the first sentence (HTML)")
+                 "Picture of the encoder-decoder attention of the first sentence (HTML)")
       ->option_text("FILE");
 }
 
 void declare_work(CLI::App& app, TranslateFlags& flags) {
   app.add_option("--rescore", flags.rescore, "Another model whose score is added to those of the n best")
       ->option_text("MODEL");
-  app.add_option("--rescore-weight", flags.rescore_weight, "Times this")
+  app.add_option("--rescore-weight", flags.rescore_weight, "Weight of that score")
       ->option_text(fmt::format("W [{}]", flags.rescore_weight));
-  app.add_flag("--rescore-reverse", flags.rescore_reverse, "That model reads the translation and scores the source");
+  app.add_flag("--rescore-reverse", flags.rescore_reverse, "Let that model read the translation and score the source");
   app.add_option("--batch", flags.batch, "Sentences translated together; changes the speed, never the text")
       ->check(CLI::Range(1, 65536))
       ->option_text(fmt::format("N [{}]", flags.batch));
@@ -131,7 +144,7 @@ void declare_work(CLI::App& app, TranslateFlags& flags) {
       ->check(CLI::Range(1, 1 << 20))
       ->option_text(fmt::format("N [{}]", flags.batch_tokens));
   app.add_option("--memory", flags.memory,
-                 "Split batches so that keys and values stay within this, such as 200M, for all threads together")
+                 "Memory that keys and values of all threads together stay within, such as 200M; batches are split")
       ->option_text("SIZE [no limit]");
   app.add_option("--threads", flags.threads, "Threads")->check(CLI::Range(1, 1024))->option_text("N [all cores]");
 }
@@ -157,17 +170,25 @@ infer::TranslateOptions options_of(const TranslateFlags& flags, const infer::Tra
   check(json || flags.alignment != "soft", "--alignment soft needs --format json");
   check(flags.format != "tsv" || flags.alignment == "none", "--alignment does not go with --format tsv");
   infer::TranslateOptions how = translator.defaults();
-  apply(flags.search, how.search);
+  how.search = search_options_of(flags.search, how.search);
   how.search.n_best = std::max<std::int64_t>(1, flags.n_best);
   if (!flags.rescore.empty()) how.search.n_best = std::max(how.search.n_best, how.search.beam_size);
   how.batches.sentences = flags.batch;
   how.batches.source_tokens = flags.batch_tokens;
-  how.batches.memory = memory_of(flags.memory);
+  how.batches.memory = base::memory_of(flags.memory, "--memory");
   how.max_source_tokens = flags.max_source_tokens;
   how.split = flags.split;
   how.splitter = text::SentenceSplitter(flags.language);
   how.protect = flags.protect;
   how.banned = flags.banned;
+  const text::Tokenizer& pieces = translator.model().target;
+  for (const std::string& sequence : flags.banned_pieces) {
+    how.search.banned.push_back(pieces.ids(split_at(sequence, ' ')));
+  }
+  for (const std::string& list : flags.suppressed_pieces) {
+    const std::vector<std::int32_t> ids = pieces.ids(split_at(list, ' '));
+    how.search.suppressed.insert(how.search.suppressed.end(), ids.begin(), ids.end());
+  }
   if (!flags.glossary.empty()) how.glossary = read_glossary(flags.glossary);
   if (!flags.shortlist.empty()) {
     how.search.shortlist =

@@ -31,6 +31,8 @@ struct TranslateFlags {
   std::string phrases;
   std::string glossary;
   std::vector<std::string> banned;
+  std::vector<std::string> banned_pieces;      // sequences, with spaces between
+  std::vector<std::string> suppressed_pieces;  // lists, with spaces between
   std::string unknown = "forbid";
   std::string shortlist;
   // Rescoring.

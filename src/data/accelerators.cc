@@ -27,27 +27,27 @@ bool is_entity(std::string_view text, std::size_t position) {
 
 // Places where `mark` stands alone before a letter or digit.
 std::vector<std::size_t> candidates(std::string_view text, char mark) {
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != mark) continue;
     if (at(text, i + 1) == mark) {
       ++i;
     } else if (is_word(at(text, i + 1)) && !(mark == '&' && is_entity(text, i))) {
-      places.push_back(i);
+      positions.push_back(i);
     }
   }
-  return places;
+  return positions;
 }
 
-bool starts_word(std::string_view text, std::size_t place) {
-  return place == 0 || text[place - 1] == ' ' || text[place - 1] == '>' || text[place - 1] == '(' ||
-         text[place - 1] == '"';
+bool starts_word(std::string_view text, std::size_t position) {
+  return position == 0 || text[position - 1] == ' ' || text[position - 1] == '>' || text[position - 1] == '(' ||
+         text[position - 1] == '"';
 }
 
 // A mark and where it stands.
 struct Mark {
   char mark = '\0';
-  std::size_t place = 0;
+  std::size_t position = 0;
 };
 
 // An accelerator in parentheses, with the spaces before it.
@@ -88,9 +88,9 @@ std::optional<Mark> source_mark(std::string_view source, char letter) {
   std::optional<Mark> found;
   std::size_t count = 0;
   for (const char mark : kMarks) {
-    for (const std::size_t place : candidates(source, mark)) {
-      if (upper(source[place + 1]) == upper(letter)) return Mark{.mark = mark, .place = place};
-      found = Mark{.mark = mark, .place = place};
+    for (const std::size_t position : candidates(source, mark)) {
+      if (upper(source[position + 1]) == upper(letter)) return Mark{.mark = mark, .position = position};
+      found = Mark{.mark = mark, .position = position};
       ++count;
     }
   }
@@ -100,7 +100,7 @@ std::optional<Mark> source_mark(std::string_view source, char letter) {
 std::string without_mark(std::string_view text, const Mark& found) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (i == found.place) continue;
+    if (i == found.position) continue;
     result += text[i];
     if (text[i] == found.mark && at(text, i + 1) == found.mark) ++i;
   }
@@ -109,21 +109,21 @@ std::string without_mark(std::string_view text, const Mark& found) {
 
 // Marks at the start of words: on both sides, or on the source alone.
 std::optional<TextPair> without_plain_mark(const TextPair& pair, char mark) {
-  const std::vector<std::size_t> places = candidates(pair.source, mark);
-  if (places.size() != 1 || !starts_word(pair.source, places[0])) return std::nullopt;
-  const std::size_t place = places[0];
+  const std::vector<std::size_t> positions = candidates(pair.source, mark);
+  if (positions.size() != 1 || !starts_word(pair.source, positions[0])) return std::nullopt;
+  const std::size_t position = positions[0];
   // "~a" is a placeholder of Scheme, and "~5" means about five.
-  if (mark == '~' && !(is_upper(at(pair.source, place + 1)) && is_word(at(pair.source, place + 2))))
+  if (mark == '~' && !(is_upper(at(pair.source, position + 1)) && is_word(at(pair.source, position + 2))))
     return std::nullopt;
   if (pair.target.find(mark) == std::string::npos) {
     if (pair.source.size() > 60) return std::nullopt;
-    return TextPair{.source = without_mark(pair.source, {mark, place}), .target = pair.target};
+    return TextPair{.source = without_mark(pair.source, {mark, position}), .target = pair.target};
   }
   // "_start" on both sides is an identifier, "_Basic" is a name with an accelerator.
-  if (is_lower(at(pair.source, place + 1)) && mark != '&') return std::nullopt;
+  if (is_lower(at(pair.source, position + 1)) && mark != '&') return std::nullopt;
   const std::vector<std::size_t> others = candidates(pair.target, mark);
   if (others.size() != 1) return std::nullopt;
-  return TextPair{.source = without_mark(pair.source, {mark, place}),
+  return TextPair{.source = without_mark(pair.source, {mark, position}),
                   .target = without_mark(pair.target, {mark, others[0]})};
 }
 

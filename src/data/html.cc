@@ -51,8 +51,8 @@ struct Tag {
   std::size_t size = 0;  // bytes; 0 when the text begins with none
 };
 
-// Reads name=value pairs from `position`, and sets the tag's size.
-void read_attributes(std::string_view text, std::size_t position, Tag& tag) {
+// The tag with the name=value pairs from `position` on, and its size.
+Tag with_attributes(Tag tag, std::string_view text, std::size_t position) {
   while (position < text.size() && text[position] != '>') {
     const char c = text[position];
     if (is_space(c) || c == '/') {
@@ -79,6 +79,7 @@ void read_attributes(std::string_view text, std::size_t position, Tag& tag) {
     if (name == "hidden") tag.hidden = true;
   }
   tag.size = std::min(position + 1, text.size());
+  return tag;
 }
 
 Tag read_tag(std::string_view text) {
@@ -95,7 +96,7 @@ Tag read_tag(std::string_view text) {
     if (begin >= text.size() || !is_letter(text[begin])) return {};
     const std::size_t end = std::min(text.find_first_of(" \t\r\n\f/>", begin), text.size());
     tag.name = lower(text.substr(begin, end - begin));
-    read_attributes(text, end, tag);
+    return with_attributes(std::move(tag), text, end);
   }
   return tag;
 }
@@ -231,8 +232,8 @@ std::unordered_map<std::string_view, const HtmlBlock*> blocks_by_id(const std::v
   std::unordered_map<std::string_view, const HtmlBlock*> found;
   for (const HtmlBlock& block : blocks) {
     if (block.id.empty()) continue;
-    const auto [place, added] = found.emplace(block.id, &block);
-    if (!added) place->second = nullptr;
+    const auto [entry, added] = found.emplace(block.id, &block);
+    if (!added) entry->second = nullptr;
   }
   std::erase_if(found, [](const auto& entry) { return entry.second == nullptr; });
   return found;

@@ -52,31 +52,31 @@ void ShuffledText::index(std::int64_t file) {
   const std::filesystem::path& path = files_[static_cast<std::size_t>(file)].path;
   std::ifstream stream = open(path);
   std::string chunk(kChunk, '\0');
-  std::int64_t place = 0;  // of the chunk
+  std::int64_t offset = 0;  // of the chunk
   std::int64_t line = 1;
   Block block{.file = file, .begin = 0, .end = 0, .first_line = 1};
   std::uint64_t hash = fingerprint_;
   while (stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), stream.gcount() > 0) {
     const std::string_view bytes(chunk.data(), static_cast<std::size_t>(stream.gcount()));
-    base::check_kind(place > 0 || !bytes.starts_with("\x1f\x8b"), ErrorKind::bad_file,
+    base::check_kind(offset > 0 || !bytes.starts_with("\x1f\x8b"), ErrorKind::bad_file,
                      "{} is gzipped; a text that is streamed is read from the middle: unpack it first", path.string());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3u;
       if (bytes[i] != '\n') continue;
-      block.end = place + static_cast<std::int64_t>(i) + 1;
+      block.end = offset + static_cast<std::int64_t>(i) + 1;
       if (++line - block.first_line < kBlockLines) continue;
       blocks_.push_back(block);
       block = {.file = file, .begin = block.end, .end = block.end, .first_line = line};
     }
-    place += static_cast<std::int64_t>(bytes.size());
+    offset += static_cast<std::int64_t>(bytes.size());
   }
-  if (block.end < place) {  // a last line without its end
-    block.end = place;
+  if (block.end < offset) {  // a last line without its end
+    block.end = offset;
     ++line;
   }
   if (block.end > block.begin) blocks_.push_back(block);
   base::check_kind(line > 1, ErrorKind::bad_file, "{} is empty", path.string());
-  fingerprint_ = (hash ^ static_cast<std::uint64_t>(place)) * 0x100000001b3u;
+  fingerprint_ = (hash ^ static_cast<std::uint64_t>(offset)) * 0x100000001b3u;
   lines_ += line - 1;
 }
 

@@ -11,10 +11,10 @@ namespace {
 constexpr std::string_view kSpace = "\xE2\x96\x81";
 
 // The pieces [begin, end) of the word that one of them belongs to: up to a piece that begins with a space.
-std::pair<std::size_t, std::size_t> word_around(const std::vector<std::string>& pieces, std::size_t place) {
-  std::size_t begin = place;
+std::pair<std::size_t, std::size_t> word_around(const std::vector<std::string>& pieces, std::size_t index) {
+  std::size_t begin = index;
   while (begin > 0 && !pieces[begin].starts_with(kSpace)) --begin;
-  std::size_t end = place + 1;
+  std::size_t end = index + 1;
   while (end < pieces.size() && !pieces[end].starts_with(kSpace)) ++end;
   return {begin, end};
 }
@@ -64,8 +64,8 @@ std::vector<std::string> copied_words(const formats::Model& model, const std::st
       continue;
     }
     const std::vector<float>& row = rows[i];  // the source's eos, its last column, is no word
-    const auto place = static_cast<std::size_t>(std::max_element(row.begin(), row.end() - 1) - row.begin());
-    const auto [begin, end] = word_around(pieces, place);
+    const auto index = static_cast<std::size_t>(std::max_element(row.begin(), row.end() - 1) - row.begin());
+    const auto [begin, end] = word_around(pieces, index);
     if (begin != last) words[i] = model.source.decode_pieces(std::span(pieces).subspan(begin, end - begin));
     last = begin;
   }

@@ -40,7 +40,7 @@ void check_value(float value, std::int64_t token, const StepInput& input) {
       input.sentence, input.step, token, value);
 }
 
-// Puts a candidate in its place among the best `limit`.
+// Puts a candidate in order among the best `limit`.
 void insert(std::vector<Candidate>& best, std::size_t limit, const Candidate& candidate) {
   if (best.size() == limit) best.pop_back();
   best.insert(std::upper_bound(best.begin(), best.end(), candidate, better), candidate);

@@ -53,19 +53,21 @@ bool is_wide(char32_t c) {
          (c >= 0x20000 && c <= 0x3FFFF);
 }
 
-// The place among `places` nearest to the middle, if it lies in the middle half.
-std::optional<std::size_t> central(const std::vector<std::size_t>& places, std::size_t size) {
+// The position among `positions` nearest to the middle, if it lies in the middle half.
+std::optional<std::size_t> central(const std::vector<std::size_t>& positions, std::size_t size) {
   std::optional<std::size_t> best;
-  const auto distance = [&](std::size_t place) { return place > size / 2 ? place - size / 2 : size / 2 - place; };
-  for (const std::size_t place : places) {
-    if (place == 0 || place >= size || distance(place) > size / 4) continue;
-    if (!best || distance(place) < distance(*best)) best = place;
+  const auto distance = [&](std::size_t position) {
+    return position > size / 2 ? position - size / 2 : size / 2 - position;
+  };
+  for (const std::size_t position : positions) {
+    if (position == 0 || position >= size || distance(position) > size / 4) continue;
+    if (!best || distance(position) < distance(*best)) best = position;
   }
   return best;
 }
 
 struct Cut {
-  std::size_t place = 0;  // byte
+  std::size_t position = 0;  // byte
   bool inside_word = false;
 };
 
@@ -74,7 +76,7 @@ std::optional<Cut> best_cut(std::string_view text, const text::SentenceSplitter&
   for (const std::string_view sentence : splitter.split(text)) {
     sentence_ends.push_back(static_cast<std::size_t>(sentence.data() + sentence.size() - text.data()));
   }
-  if (const auto place = central(sentence_ends, text.size())) return Cut{*place, false};
+  if (const auto position = central(sentence_ends, text.size())) return Cut{*position, false};
   std::vector<std::size_t> pauses;  // after a pause, before a space
   std::vector<std::size_t> whole;   // between characters with their marks
   std::vector<std::size_t> any;
@@ -86,8 +88,8 @@ std::optional<Cut> best_cut(std::string_view text, const text::SentenceSplitter&
     whole.push_back(characters[i].begin);
     if (is_space(characters[i].code) || is_pause(before)) pauses.push_back(characters[i].begin);
   }
-  if (const auto place = central(pauses, text.size())) return Cut{*place, false};
-  if (const auto place = central(whole, text.size())) return Cut{*place, true};
+  if (const auto position = central(pauses, text.size())) return Cut{*position, false};
+  if (const auto position = central(whole, text.size())) return Cut{*position, true};
   if (any.empty()) return std::nullopt;
   const std::size_t middle = text.size() / 2;
   return Cut{*std::min_element(any.begin(), any.end(),
@@ -118,15 +120,15 @@ struct Cutter {
 
   void cut(std::string_view text, bool inside_word, bool spaced) {
     if (text.empty()) return;
-    const std::optional<Cut> place = fits(text) ? std::nullopt : best_cut(text, splitter);
-    if (!place) {
+    const std::optional<Cut> best = fits(text) ? std::nullopt : best_cut(text, splitter);
+    if (!best) {
       parts.push_back({.text = std::string(text), .inside_word = inside_word, .spaced = spaced});
       return;
     }
-    const std::string_view front = without_spaces(text.substr(0, place->place), false);
-    const std::string_view rest = without_spaces(text.substr(place->place), true);
+    const std::string_view front = without_spaces(text.substr(0, best->position), false);
+    const std::string_view rest = without_spaces(text.substr(best->position), true);
     cut(front, inside_word, spaced);
-    cut(rest, place->inside_word, front.size() + rest.size() < text.size());
+    cut(rest, best->inside_word, front.size() + rest.size() < text.size());
   }
 };
 
@@ -145,12 +147,12 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// How many of the items from `place` on repeat the first `length` of them.
+// How many of the items from `first` on repeat the first `length` of them.
 template <class Items>
-std::size_t repeated_items(const Items& items, std::size_t place, std::size_t length) {
-  std::size_t end = std::min(items.size(), place + length);
+std::size_t repeated_items(const Items& items, std::size_t first, std::size_t length) {
+  std::size_t end = std::min(items.size(), first + length);
   while (end < items.size() && items[end] == items[end - length]) ++end;
-  return end - place;
+  return end - first;
 }
 
 // Whether a text is Chinese punctuation at the end of a sentence.
@@ -185,16 +187,16 @@ std::optional<Repeat> repeat_in(std::string_view word) {
 }
 
 // What is repeated from a word on.
-std::optional<Repeat> repeat_at(const std::vector<std::string_view>& words, std::size_t place) {
+std::optional<Repeat> repeat_at(const std::vector<std::string_view>& words, std::size_t index) {
   for (std::size_t length = 1; length <= kLongestRepeated; ++length) {
-    const std::size_t times = repeated_items(words, place, length) / length;
+    const std::size_t times = repeated_items(words, index, length) / length;
     if (times <= kMostRepeats) continue;
-    const std::string_view last = words[place + length - 1];
-    const std::string block(words[place].data(),
-                            static_cast<std::size_t>(last.data() + last.size() - words[place].data()));
+    const std::string_view last = words[index + length - 1];
+    const std::string block(words[index].data(),
+                            static_cast<std::size_t>(last.data() + last.size() - words[index].data()));
     return Repeat{length * times, {.text = block, .times = static_cast<std::int64_t>(times), .apart = true}};
   }
-  return repeat_in(words[place]);
+  return repeat_in(words[index]);
 }
 
 // Whether the last character of `before` or the first of `after` is of a script without spaces.
@@ -240,16 +242,16 @@ std::vector<LinePart> cut_around_repeats(std::string_view sentence, const std::f
                                          static_cast<std::size_t>(last.data() + last.size() - words[begin].data())),
                      .spaced = begin > 0});
   };
-  for (std::size_t place = 0; place < words.size();) {
-    std::optional<Repeat> repeat = repeat_at(words, place);
+  for (std::size_t index = 0; index < words.size();) {
+    std::optional<Repeat> repeat = repeat_at(words, index);
     if (!repeat || !usable(*repeat)) {
-      place += repeat ? repeat->words : 1;
+      index += repeat ? repeat->words : 1;
       continue;
     }
-    add_ordinary(place);
-    repeat->part.spaced = place > 0;
-    place += repeat->words;
-    begin = place;
+    add_ordinary(index);
+    repeat->part.spaced = index > 0;
+    index += repeat->words;
+    begin = index;
     parts.push_back(std::move(repeat->part));
   }
   if (parts.empty()) return {{.text = std::string(sentence)}};
@@ -259,16 +261,16 @@ std::vector<LinePart> cut_around_repeats(std::string_view sentence, const std::f
 
 std::vector<LinePart> cut_around(std::string_view text, std::span<const ProtectedSpan> spans) {
   std::vector<LinePart> parts;
-  std::size_t place = 0;
+  std::size_t position = 0;
   const auto add = [&](std::size_t end, bool verbatim) {
-    const std::string_view whole = text.substr(place, end - place);
+    const std::string_view whole = text.substr(position, end - position);
     const std::string_view trimmed = without_spaces(without_spaces(whole, true), false);
-    const bool space_before = (place < text.size() && is_space(static_cast<unsigned char>(text[place]))) ||
-                              (place > 0 && is_space(static_cast<unsigned char>(text[place - 1])));
+    const bool space_before = (position < text.size() && is_space(static_cast<unsigned char>(text[position]))) ||
+                              (position > 0 && is_space(static_cast<unsigned char>(text[position - 1])));
     if (!trimmed.empty()) {
       parts.push_back({.text = std::string(trimmed), .verbatim = verbatim, .spaced = space_before});
     }
-    place = end;
+    position = end;
   };
   for (const auto& [begin, end] : spans) {
     add(begin, false);

@@ -17,29 +17,29 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_separator(char c) { return c == '.' || c == ','; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-// Digits with single separators between, from `place` on.
-std::size_t end_of_number(std::string_view text, std::size_t place) {
-  while (place < text.size()) {
-    const bool inside = is_separator(text[place]) && place + 1 < text.size() && is_digit(text[place + 1]);
-    if (!is_digit(text[place]) && !inside) break;
-    ++place;
+// Digits with single separators between, from `position` on.
+std::size_t end_of_number(std::string_view text, std::size_t position) {
+  while (position < text.size()) {
+    const bool inside = is_separator(text[position]) && position + 1 < text.size() && is_digit(text[position + 1]);
+    if (!is_digit(text[position]) && !inside) break;
+    ++position;
   }
-  return place;
+  return position;
 }
 
-// The length of the first of `signs` that stands at `place`, or 0.
+// The length of the first of `signs` that stands at `position`, or 0.
 template <class Signs>
-std::size_t sign_at(std::string_view text, std::size_t place, const Signs& signs) {
+std::size_t sign_at(std::string_view text, std::size_t position, const Signs& signs) {
   for (const std::string_view sign : signs) {
-    if (text.substr(place).starts_with(sign)) return sign.size();
+    if (text.substr(position).starts_with(sign)) return sign.size();
   }
   return 0;
 }
 
 template <class Signs>
-std::size_t sign_before(std::string_view text, std::size_t place, const Signs& signs) {
+std::size_t sign_before(std::string_view text, std::size_t position, const Signs& signs) {
   for (const std::string_view sign : signs) {
-    if (text.substr(0, place).ends_with(sign)) return sign.size();
+    if (text.substr(0, position).ends_with(sign)) return sign.size();
   }
   return 0;
 }
@@ -77,14 +77,14 @@ std::string lower(std::string_view text) {
 std::string_view after_range(std::string_view rest) {
   constexpr auto kRanges =
       std::to_array<std::string_view>({"-", "–", "—", "~", "～", "to ", "and ", "or ", "至", "到"});
-  std::size_t place = sign_at(rest, 0, kSpaces);
-  const std::size_t mark = sign_at(rest, place, kRanges);
+  std::size_t position = sign_at(rest, 0, kSpaces);
+  const std::size_t mark = sign_at(rest, position, kRanges);
   if (mark == 0) return rest;
-  place += mark;
-  place += sign_at(rest, place, kSpaces);
-  place += sign_at(rest, place, kCurrencies);
-  const std::size_t end = end_of_number(rest, place);
-  return end > place ? rest.substr(end) : rest;
+  position += mark;
+  position += sign_at(rest, position, kSpaces);
+  position += sign_at(rest, position, kCurrencies);
+  const std::size_t end = end_of_number(rest, position);
+  return end > position ? rest.substr(end) : rest;
 }
 
 // Whether what follows a number multiplies it, or makes it a time of day.
@@ -134,11 +134,11 @@ bool has_currency(std::string_view text) {
 // All numbers of a text, plain.
 std::vector<std::string> plain_numbers(std::string_view text) {
   std::vector<std::string> numbers;
-  for (std::size_t place = 0; place < text.size(); ++place) {
-    if (!is_digit(text[place])) continue;
-    const std::size_t end = end_of_number(text, place);
-    numbers.push_back(plain(text.substr(place, end - place)));
-    place = end - 1;
+  for (std::size_t position = 0; position < text.size(); ++position) {
+    if (!is_digit(text[position])) continue;
+    const std::size_t end = end_of_number(text, position);
+    numbers.push_back(plain(text.substr(position, end - position)));
+    position = end - 1;
   }
   return numbers;
 }
@@ -148,11 +148,11 @@ std::vector<std::string> plain_numbers(std::string_view text) {
 std::vector<ProtectedSpan> number_spans(std::string_view text) {
   std::vector<ProtectedSpan> spans;
   const std::vector<ProtectedSpan> others = protected_spans(text);
-  for (std::size_t place = 0; place < text.size(); ++place) {
-    if (!is_digit(text[place])) continue;
-    ProtectedSpan span{place, end_of_number(text, place)};
-    const std::string_view number = text.substr(place, span.end - place);
-    place = span.end - 1;
+  for (std::size_t position = 0; position < text.size(); ++position) {
+    if (!is_digit(text[position])) continue;
+    ProtectedSpan span{position, end_of_number(text, position)};
+    const std::string_view number = text.substr(position, span.end - position);
+    position = span.end - 1;
     if (span.begin > 0 && (is_word(text[span.begin - 1]) || is_separator(text[span.begin - 1]))) continue;
     span.begin -= sign_before(text, span.begin, kCurrencies);
     const std::size_t currency = span.begin;

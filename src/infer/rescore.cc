@@ -7,8 +7,8 @@
 
 namespace zhuyi::infer {
 
-void rescore(std::vector<Translation>& translations, std::span<const std::string> lines, const Translator& other,
-             const SearchOptions& search, const RescoreOptions& options) {
+std::vector<Translation> rescored(std::vector<Translation> translations, std::span<const std::string> lines,
+                                  const Translator& other, const SearchOptions& search, const RescoreOptions& options) {
   base::check(translations.size() == lines.size(), "rescore: {} translations of {} lines", translations.size(),
               lines.size());
   base::check(std::isfinite(options.weight), "rescore: a weight of {}, expected a number", options.weight);
@@ -40,6 +40,7 @@ void rescore(std::vector<Translation>& translations, std::span<const std::string
     translation.text = translation.alternatives.front().text;
     translation.score = translation.alternatives.front().score;
   }
+  return translations;
 }
 
 }  // namespace zhuyi::infer

@@ -83,9 +83,9 @@ Live SentenceSearch::extended(const Candidate& candidate, std::int64_t first_row
 // Keeps the n_best of the finished; of equal scores the one that came first stays ahead.
 void SentenceSearch::finish(Hypothesis hypothesis) {
   ++finished_count_;
-  const auto place = std::upper_bound(finished_.begin(), finished_.end(), hypothesis,
-                                      [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
-  finished_.insert(place, std::move(hypothesis));
+  const auto position = std::upper_bound(finished_.begin(), finished_.end(), hypothesis,
+                                         [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  finished_.insert(position, std::move(hypothesis));
   if (std::ssize(finished_) > rules_->options.n_best) finished_.pop_back();
 }
 

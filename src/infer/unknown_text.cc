@@ -91,9 +91,9 @@ std::vector<ProtectedSpan> unknown_spans(const text::Tokenizer& tokenizer, std::
     while (last + 1 < clusters.size() && goes_with(clusters[i], clusters[last + 1]) && apart(clusters[last + 1]))
       ++last;
     // A full stop or comma beside the figures ends a clause.
-    const auto is_stop = [&](std::size_t place) {
-      return clusters[place].figure &&
-             (text[clusters[place].span.begin] == '.' || text[clusters[place].span.begin] == ',');
+    const auto is_stop = [&](std::size_t index) {
+      return clusters[index].figure &&
+             (text[clusters[index].span.begin] == '.' || text[clusters[index].span.begin] == ',');
     };
     while (last > i && is_stop(last)) --last;
     while (first < i && is_stop(first)) ++first;

@@ -6,8 +6,8 @@ namespace {
 
 // The element of a list, or null for one that is not there or a list that is not.
 template <class Element>
-const Element* at(const std::vector<Element>* list, size_t place) {
-  return list != nullptr && place < list->size() ? &(*list)[place] : nullptr;
+const Element* at(const std::vector<Element>* list, size_t index) {
+  return list != nullptr && index < list->size() ? &(*list)[index] : nullptr;
 }
 
 template <class Element>

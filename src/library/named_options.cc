@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/memory_text.h"
 
 namespace zhuyi::library {
 namespace {
@@ -58,9 +59,10 @@ Setter number(Number Options::*member) {
   };
 }
 
-Setter flag(bool Options::*member) {
-  return [member](Options& options, const std::string& name, const std::string& value) {
-    options.*member = named<bool>(name, value, {{"true", true}, {"false", false}});
+// A flag, or with `opposite` the one that switches it off.
+Setter flag(bool Options::*member, bool opposite = false) {
+  return [member, opposite](Options& options, const std::string& name, const std::string& value) {
+    options.*member = named<bool>(name, value, {{"true", true}, {"false", false}}) != opposite;
   };
 }
 
@@ -68,18 +70,22 @@ Setter text(std::string Options::*member) {
   return [member](Options& options, const std::string& /*name*/, const std::string& value) { options.*member = value; };
 }
 
-// A text that is added to a list.
-Setter added(std::vector<std::string> Options::*member) {
-  return [member](Options& options, const std::string& /*name*/, const std::string& value) {
-    (options.*member).push_back(value);
-  };
+void add_ban(Options& options, const std::string& /*name*/, const std::string& value) { options.ban.push_back(value); }
+
+void add_ban_pieces(Options& options, const std::string& /*name*/, const std::string& value) {
+  options.ban_pieces.push_back(split_at(value, ' '));
 }
 
-// Texts with a sign between that are added to a list as one.
-Setter added(std::vector<std::vector<std::string>> Options::*member, char sign) {
-  return [member, sign](Options& options, const std::string& /*name*/, const std::string& value) {
-    (options.*member).push_back(split_at(value, sign));
-  };
+void add_suppress_pieces(Options& options, const std::string& /*name*/, const std::string& value) {
+  for (std::string& piece : split_at(value, ' ')) options.suppress_pieces.push_back(std::move(piece));
+}
+
+void add_phrases(Options& options, const std::string& /*name*/, const std::string& value) {
+  for (const std::string& phrase : split_at(value, '\t')) options.phrases.push_back(split_at(phrase, '|'));
+}
+
+void set_memory(Options& options, const std::string& name, const std::string& value) {
+  options.memory = base::within("options", [&] { return base::memory_of(value, name); });
 }
 
 void set_length_penalty(Options& options, const std::string& name, const std::string& value) {
@@ -132,16 +138,18 @@ std::vector<std::pair<std::string_view, Setter>> setters() {
           {"top-p", number(&Options::top_p)},
           {"seed", number(&Options::seed)},
           {"prefix", text(&Options::prefix)},
-          {"phrase", added(&Options::phrases, '|')},
+          {"phrases", add_phrases},
           {"glossary", add_glossary_entry},
-          {"ban", added(&Options::banned)},
-          {"ban-pieces", added(&Options::banned_pieces, ' ')},
-          {"suppress-piece", added(&Options::suppressed_pieces)},
+          {"ban", add_ban},
+          {"ban-pieces", add_ban_pieces},
+          {"suppress-pieces", add_suppress_pieces},
           {"unknown", set_unknown},
           {"split", flag(&Options::split)},
+          {"no-split", flag(&Options::split, true)},
           {"language", text(&Options::language)},
           {"max-source-tokens", number(&Options::max_source_tokens)},
           {"protect", flag(&Options::protect)},
+          {"no-protect", flag(&Options::protect, true)},
           {"alignment", set_alignment},
           {"alignment-layer", number(&Options::alignment_layer)},
           {"alignment-head", number(&Options::alignment_head)},
@@ -150,15 +158,22 @@ std::vector<std::pair<std::string_view, Setter>> setters() {
           {"threads", number(&Options::threads)},
           {"batch", number(&Options::batch)},
           {"batch-tokens", number(&Options::batch_tokens)},
-          {"memory", number(&Options::memory)}};
+          {"memory", set_memory}};
+}
+
+// The name that an option has now, of one that it had in version 0.1; those work for one version more.
+std::string present_name(const std::string& name) {
+  if (name == "phrase") return "phrases";
+  return name == "suppress-piece" ? "suppress-pieces" : name;
 }
 
 }  // namespace
 
 void set_option(Options& options, const std::string& name, const std::string& value) {
   std::string known;
+  const std::string present = present_name(name);
   for (const auto& [candidate, set] : setters()) {
-    if (candidate == name) {
+    if (candidate == present) {
       set(options, name, value);
       return;
     }

@@ -7,8 +7,9 @@
 
 namespace zhuyi::library {
 
-// Sets the option `name` to what `value` says, or adds `value` where an option is a list. Throws invalid_argument for a
-// name that there is not, naming the nearest one, and for a value of another form.
+// Sets the option `name` to what `value` says, or adds `value` where an option is a list. Values have the forms that
+// they have for zhuyi translate; where that reads a file, `value` is a line of it. Throws invalid_argument for a name
+// that there is not, naming those that there are, and for a value of another form.
 void set_option(Options& options, const std::string& name, const std::string& value);
 
 }  // namespace zhuyi::library

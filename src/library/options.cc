@@ -25,14 +25,9 @@ infer::Unknown unknown_of(Unknown unknown) {
   return unknown == Unknown::copy ? infer::Unknown::copy : infer::Unknown::forbid;
 }
 
-std::int32_t id_of(const std::string& piece, const text::Tokenizer& tokenizer) {
-  const std::int32_t id = tokenizer.id(piece);
-  base::check(id >= 0, "options: the vocabulary has no piece '{}'", piece);
-  return id;
-}
-
-// Puts what was asked for into a model's options.
-void apply(const Options& options, const text::Tokenizer& tokenizer, infer::SearchOptions& search) {
+// The options of a model's search with what was asked for.
+infer::SearchOptions search_options_of(const Options& options, const text::Tokenizer& tokenizer,
+                                       infer::SearchOptions search) {
   search.beam_size = options.beam;
   search.n_best = options.rescorer == nullptr ? options.n_best : std::max(options.n_best, options.beam);
   search.length_penalty = form_of(options.length_penalty);
@@ -53,11 +48,16 @@ void apply(const Options& options, const text::Tokenizer& tokenizer, infer::Sear
                      .top_k = options.top_k,
                      .top_p = options.top_p,
                      .seed = options.seed};
-  for (const std::string& piece : options.suppressed_pieces) search.suppressed.push_back(id_of(piece, tokenizer));
-  for (const std::vector<std::string>& sequence : options.banned_pieces) {
-    std::vector<std::int32_t>& ids = search.banned.emplace_back();
-    for (const std::string& piece : sequence) ids.push_back(id_of(piece, tokenizer));
-  }
+  base::within("options", [&] {
+    for (const std::vector<std::string>* list : {&options.suppress_pieces, &options.suppressed_pieces}) {
+      const std::vector<std::int32_t> ids = tokenizer.ids(*list);
+      search.suppressed.insert(search.suppressed.end(), ids.begin(), ids.end());
+    }
+    for (const auto* sequences : {&options.ban_pieces, &options.banned_pieces}) {
+      for (const std::vector<std::string>& sequence : *sequences) search.banned.push_back(tokenizer.ids(sequence));
+    }
+  });
+  return search;
 }
 
 Alternative public_form(infer::Alternative found) {
@@ -111,7 +111,7 @@ infer::TranslateOptions translate_options(const Options& options, const LoadedTr
       options.alignment_layer, options.alignment_head);
   base::check(options.n_best >= 1, "options: n_best is {}, expected 1 or more", options.n_best);
   infer::TranslateOptions how = loaded.defaults;
-  apply(options, loaded.translator.model().target, how.search);
+  how.search = search_options_of(options, loaded.translator.model().target, std::move(how.search));
   how.search.shortlist = std::move(shortlist);
   how.batches.sentences = options.batch;
   how.batches.source_tokens = options.batch_tokens;
@@ -120,7 +120,8 @@ infer::TranslateOptions translate_options(const Options& options, const LoadedTr
   how.split = options.split;
   if (options.language != Options().language) how.splitter = text::SentenceSplitter(options.language);
   how.protect = options.protect;
-  how.banned = options.banned;
+  how.banned = options.ban;
+  how.banned.insert(how.banned.end(), options.banned.begin(), options.banned.end());
   for (const GlossaryEntry& entry : options.glossary) how.glossary.push_back({entry.source, entry.targets});
   how.unknown = unknown_of(options.unknown);
   how.alignment = {.on = options.alignment, .layer = options.alignment_layer - 1, .head = options.alignment_head - 1};

@@ -84,8 +84,8 @@ std::vector<Translation> Translator::translate_lines(std::span<const std::string
     std::vector<infer::Translation> found =
         translator.translate(lines, how, library::line_options(options, own, lines.size()));
     if (options.rescorer != nullptr) {
-      infer::rescore(found, lines, options.rescorer->shared_->translator, how.search,
-                     {.weight = options.rescore_weight, .reverse = options.rescore_reverse});
+      found = infer::rescored(std::move(found), lines, options.rescorer->shared_->translator, how.search,
+                              {.weight = options.rescore_weight, .reverse = options.rescore_reverse});
     }
     std::vector<Translation> result;
     for (infer::Translation& translation : found) {

@@ -55,7 +55,8 @@ std::vector<NgramCounts> count_ngrams(std::span<const std::uint32_t> hypothesis,
                                       std::span<const std::uint32_t> reference, std::int64_t orders) {
   base::check(orders >= 0, "count_ngrams: {} orders, expected 0 or more", orders);
   std::vector<NgramCounts> counts(static_cast<std::size_t>(orders));
-  // An n-gram is the (n-1)-gram at its place and the symbol behind it, so that a key of two numbers names it exactly.
+  // An n-gram is the (n-1)-gram at its position and the symbol behind it, so that a key of two numbers names it
+  // exactly.
   Ranks hypothesis_ranks(hypothesis.size(), 0);
   Ranks reference_ranks(reference.size(), 0);
   for (std::size_t n = 1; n <= counts.size(); ++n) {

@@ -85,7 +85,7 @@ void for_each_field(std::string_view message, const Visit& visit) {
   while (!message.empty()) visit(take_field(message));
 }
 
-// The table of normalisation rules: a double-array trie (Darts-clone) over UTF-8 keys whose values are places in a
+// The table of normalisation rules: a double-array trie (Darts-clone) over UTF-8 keys whose values are offsets in a
 // block of strings. SentencePiece follows its links unchecked, so they are all followed here once.
 class RuleTable {
  public:
@@ -108,7 +108,7 @@ class RuleTable {
   static constexpr std::int64_t kUnseen = -1;
   static constexpr std::int64_t kOpen = -2;
   static constexpr int kMaxDepth = 256;
-  static constexpr std::int64_t kMaxMatches = 32;  // rules that may begin at one place: SentencePiece's array
+  static constexpr std::int64_t kMaxMatches = 32;  // rules that may begin at one position: SentencePiece's array
 
   static std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & (1U << 9)) >> 6); }
 
@@ -128,7 +128,7 @@ class RuleTable {
       check_model(longest_[child] != kOpen, "the normalisation table is damaged: its links form a ring");
       most = std::max(most, longest_[child]);
     }
-    check_model(most <= kMaxMatches, "the normalisation table is damaged: {} rules begin at one place", most);
+    check_model(most <= kMaxMatches, "the normalisation table is damaged: {} rules begin at one position", most);
     return most;
   }
 

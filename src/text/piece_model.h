@@ -1,5 +1,5 @@
 #pragma once
-// A SentencePiece model file read far enough to trust it: the library itself takes what a file says on faith in places.
+// A SentencePiece model file read far enough to trust it: the library itself takes some of what a file says on faith.
 
 #include <cstdint>
 #include <string>

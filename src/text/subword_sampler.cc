@@ -55,7 +55,7 @@ struct SubwordSampler::Vocabulary {
   std::vector<std::int32_t> sample_bpe(std::string_view text, double dropout, base::Random& random) const;
 };
 
-// Forward: the log-sum of all ways to reach each place. Backward: from the end, a piece with its share of the ways.
+// Forward: the log-sum of all ways to reach each position. Backward: from the end, a piece with its share of the ways.
 std::vector<std::int32_t> SubwordSampler::Vocabulary::sample_unigram(std::string_view text, double amount,
                                                                      base::Random& random) const {
   struct Arc {
@@ -80,16 +80,16 @@ std::vector<std::int32_t> SubwordSampler::Vocabulary::sample_unigram(std::string
     }
   }
   std::vector<std::int32_t> result;
-  for (std::size_t place = text.size(); place > 0;) {
+  for (std::size_t position = text.size(); position > 0;) {
     double left = random.uniform();
-    const std::vector<Arc>& arcs = arriving[place];
+    const std::vector<Arc>& arcs = arriving[position];
     std::size_t chosen = 0;
     for (; chosen + 1 < arcs.size(); ++chosen) {
-      left -= std::exp(arcs[chosen].weight - reached[place]);
+      left -= std::exp(arcs[chosen].weight - reached[position]);
       if (left < 0) break;
     }
     result.push_back(arcs[chosen].id);
-    place = arcs[chosen].begin;
+    position = arcs[chosen].begin;
   }
   std::reverse(result.begin(), result.end());
   return result;

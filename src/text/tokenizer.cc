@@ -27,11 +27,11 @@ constexpr char32_t kLastStandIn = 0xf0000;
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   std::string result;
   for (;;) {
-    const std::size_t place = text.find(from);
-    result.append(text.substr(0, place));
-    if (place == std::string_view::npos) return result;
+    const std::size_t position = text.find(from);
+    result.append(text.substr(0, position));
+    if (position == std::string_view::npos) return result;
     result.append(to);
-    text.remove_prefix(place + from.size());
+    text.remove_prefix(position + from.size());
   }
 }
 
@@ -224,6 +224,15 @@ const std::string& Tokenizer::piece(std::int32_t id) const {
 std::int32_t Tokenizer::id(std::string_view piece) const {
   const auto found = model_->ids.find(piece);
   return found == model_->ids.end() ? -1 : found->second;
+}
+
+std::vector<std::int32_t> Tokenizer::ids(std::span<const std::string> pieces) const {
+  std::vector<std::int32_t> result;
+  for (const std::string& piece : pieces) {
+    result.push_back(id(piece));
+    base::check(result.back() >= 0, "the vocabulary has no piece '{}'", piece);
+  }
+  return result;
 }
 
 }  // namespace zhuyi::text

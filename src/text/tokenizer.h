@@ -61,6 +61,9 @@ class Tokenizer {
   // The id of a piece (special ones included), -1 when the vocabulary lacks it.
   std::int32_t id(std::string_view piece) const;
 
+  // The ids of pieces. Throws invalid_argument for one that the vocabulary lacks.
+  std::vector<std::int32_t> ids(std::span<const std::string> pieces) const;
+
  private:
   struct Model;
   std::shared_ptr<const Model> model_;

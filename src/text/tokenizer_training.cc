@@ -73,7 +73,7 @@ std::string quoted_list(const std::vector<std::string>& items) {
 }
 
 void check_options(const TokenizerTraining& options) {
-  base::check(options.size >= 3 && options.size <= 1'000'000, "tokenizer: size {}, expected 3 to 1000000",
+  base::check(options.size >= 3 && options.size <= 1'000'000, "tokenizer: a vocabulary of {}, expected 3 to 1000000",
               options.size);
   base::check(options.character_coverage >= 0.98 && options.character_coverage <= 1,
               "tokenizer: character coverage {}, expected 0.98 to 1", options.character_coverage);
@@ -120,9 +120,9 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerTr
 
 // The number that follows `phrase` in `message`.
 std::optional<std::int64_t> number_after(std::string_view message, std::string_view phrase) {
-  const std::size_t place = message.find(phrase);
-  if (place == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = message.substr(place + phrase.size());
+  const std::size_t position = message.find(phrase);
+  if (position == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = message.substr(position + phrase.size());
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc()) return std::nullopt;
@@ -133,15 +133,15 @@ std::optional<std::int64_t> number_after(std::string_view message, std::string_v
   if (const auto largest = number_after(message, "value <= ")) {
     base::fail(
         base::ErrorKind::invalid_argument,
-        "tokenizer: {} pieces are too many for this text, which gives at most {}: ask for a smaller size, or give "
-        "more text",
+        "tokenizer: {} pieces are too many for this text, which gives at most {}: ask for a smaller vocabulary, or "
+        "give more text",
         options.size, *largest);
   }
   if (const auto smallest = number_after(message, " vs ")) {
     base::fail(
         base::ErrorKind::invalid_argument,
         "tokenizer: {} pieces are too few for this text, whose special, byte and single-character pieces need more "
-        "than {}: ask for a larger size, or lower the character coverage",
+        "than {}: ask for a larger vocabulary, or lower the character coverage",
         options.size, *smallest);
   }
   base::fail(base::ErrorKind::invalid_argument, "tokenizer: SentencePiece cannot train on this text: {}", message);

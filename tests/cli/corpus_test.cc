@@ -44,7 +44,7 @@ TEST_F(CorpusCommand, WritesCleanPairsAndSaysWhatItDropped) {
   const Outcome outcome = corpus({"pairs:" + english_ + "," + chinese_});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(content_of(out_), "Open the file.\t打开文件。\ta.en#1\nClose it.\t关闭。\ta.en#1\n");
-  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.out, out_ + "\n");
   EXPECT_THAT(outcome.err,
               AllOf(HasSubstr("5  pairs read"), HasSubstr("-1  dropped: "), HasSubstr("2  kept, in 1 documents")));
 }
@@ -56,14 +56,15 @@ TEST_F(CorpusCommand, TwoSourcesAndHeldOutDocuments) {
     text += "Line number " + number + "\t第" + number + "行\tdoc" + std::to_string(i / 10) + "\n";
   }
   const std::string tsv = folder_.write("b.tsv", text);
-  const Outcome outcome = corpus({"tsv:" + tsv, "pairs:" + english_ + "," + chinese_, "--split", "valid=10%,test=20%",
-                                  "--split-documents", "^doc", "--per-source"});
+  const Outcome outcome = corpus({"tsv:" + tsv, "pairs:" + english_ + "," + chinese_, "--hold-out",
+                                  "valid=10%,test=20%", "--hold-out-documents", "^doc", "--per-source"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto lines = [](const std::string& bytes) { return std::count(bytes.begin(), bytes.end(), '\n'); };
   EXPECT_EQ(lines(content_of(out_)), 72);  // 102 pairs: 20 % are two documents of 10, 10 % one
   EXPECT_EQ(lines(content_of(folder_.file("out.valid.tsv"))), 10);
   EXPECT_EQ(lines(content_of(folder_.file("out.test.tsv"))), 20);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("tsv:" + tsv), HasSubstr("72  pairs in " + out_)));
+  EXPECT_EQ(outcome.out, out_ + "\n" + folder_.file("out.valid.tsv") + "\n" + folder_.file("out.test.tsv") + "\n");
 }
 
 TEST_F(CorpusCommand, BadInputIsNamedAndTheOldFileStays) {
@@ -94,16 +95,17 @@ TEST_F(CorpusCommand, WrongUsage) {
   expect_failure(2, "odt", {"odt:" + english_});
   expect_failure(2, "two with a comma", {"pairs:" + english_});
   expect_failure(2, "--max-ratio", {"tsv:" + english_, "--max-ratio", "wide"});
-  expect_failure(2, "split", {"pairs:" + english_ + "," + chinese_, "--split", "valid=half"});
-  expect_failure(2, "did you mean --split?", {"pairs:" + english_ + "," + chinese_, "--splti", "valid=2%"});
-  expect_failure(2, "(", {"pairs:" + english_ + "," + chinese_, "--split", "valid=20%", "--split-documents", "("});
+  expect_failure(2, "split", {"pairs:" + english_ + "," + chinese_, "--hold-out", "valid=half"});
+  expect_failure(2, "did you mean --hold-out?", {"pairs:" + english_ + "," + chinese_, "--hold-otu", "valid=2%"});
+  expect_failure(2, "(",
+                 {"pairs:" + english_ + "," + chinese_, "--hold-out", "valid=20%", "--hold-out-documents", "("});
   const Outcome outcome = run_zhuyi({"corpus", "pairs:" + english_ + "," + chinese_});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("--output"));
 }
 
 // The device is reached through a link, so that a program which replaces it replaces the link alone.
-TEST_F(CorpusCommand, AFullDiskAndPlacesThatCannotBeWritten) {
+TEST_F(CorpusCommand, AFullDiskAndFilesThatCannotBeWritten) {
   const std::string source = "pairs:" + english_ + "," + chinese_;
   std::filesystem::create_symlink("/dev/full", folder_.path() / "full.tsv");
   out_ = folder_.file("full.tsv");

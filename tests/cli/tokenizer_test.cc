@@ -21,12 +21,12 @@ class TokenizerCommand : public ::testing::Test {
   // A model of this folder's text with at most 400 pieces.
   std::string trained(const std::vector<std::string>& more = {}) const {
     std::vector<std::string> words = {
-        "tokenizer", "train", "-i", text_, "-o", folder_.file("pieces.model"), "-n", "400", "--size-is-limit"};
+        "tokenizer", "train", "-i", text_, "-o", folder_.file("pieces.model"), "-n", "400", "--vocabulary-is-limit"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = run_zhuyi(words);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_THAT(outcome.err, HasSubstr("pieces.model"));
+    EXPECT_EQ(outcome.out, folder_.file("pieces.model") + "\n");
+    EXPECT_THAT(outcome.err, HasSubstr(" pieces from 32 lines"));
     return folder_.file("pieces.model");
   }
 
@@ -69,7 +69,7 @@ TEST_F(TokenizerCommand, EncodeAndDecodeGiveTheTextBack) {
 TEST_F(TokenizerCommand, TrainingIsTheSameEveryTime) {
   const std::string first = content_of(trained());
   EXPECT_EQ(content_of(trained()), first);
-  EXPECT_NE(content_of(trained({"--type", "bpe"})), first);
+  EXPECT_NE(content_of(trained({"--tokenizer-type", "bpe"})), first);
 }
 
 TEST_F(TokenizerCommand, UserDefinedPiecesAreNeverSplit) {
@@ -81,8 +81,8 @@ TEST_F(TokenizerCommand, UserDefinedPiecesAreNeverSplit) {
 TEST_F(TokenizerCommand, LearnsFromOneColumnOfPairs) {
   const std::string pairs = folder_.write("pairs.tsv", "open the file\t打开文件\nclose the file\t关闭文件\n");
   const std::string model = folder_.file("source.model");
-  const Outcome outcome =
-      run_zhuyi({"tokenizer", "train", "-i", pairs, "-o", model, "--side", "source", "-n", "300", "--size-is-limit"});
+  const Outcome outcome = run_zhuyi(
+      {"tokenizer", "train", "-i", pairs, "-o", model, "--side", "source", "-n", "300", "--vocabulary-is-limit"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("from 2 lines"));
   const Outcome encoded = run_zhuyi({"tokenizer", "encode", "-m", model}, "文\n");
@@ -104,9 +104,9 @@ TEST_F(TokenizerCommand, ErrorsOfTrainingKeepTheOldModel) {
   expect_failure(3, folder_.path().string(), {"-i", folder_.path().string()});
   expect_failure(3, "half.tsv", {"-i", folder_.write("half.tsv", "Open.\t打开。\nClo")});
   expect_failure(2, "20000", {"-i", text_, "-n", "20000"});
-  expect_failure(2, "size", {"-i", text_, "-n", "10"});
-  expect_failure(2, "size", {"-i", text_, "-n", "many"});
-  expect_failure(2, "words", {"-i", text_, "--type", "words"});
+  expect_failure(2, "vocabulary", {"-i", text_, "-n", "10"});
+  expect_failure(2, "vocabulary", {"-i", text_, "-n", "many"});
+  expect_failure(2, "words", {"-i", text_, "--tokenizer-type", "words"});
   expect_failure(2, "text", {"-i", folder_.write("blank", "\n \n")});
   expect_failure(2, "did you mean --character-coverage?", {"-i", text_, "--character-coverag", "1"});
   EXPECT_EQ(run_zhuyi({"tokenizer", "train", "-i", text_}).exit_code, 2);
@@ -114,12 +114,13 @@ TEST_F(TokenizerCommand, ErrorsOfTrainingKeepTheOldModel) {
   EXPECT_EQ(run_zhuyi({"tokenizer"}).exit_code, 2);
 }
 
-TEST_F(TokenizerCommand, PlacesThatCannotBeWritten) {
+TEST_F(TokenizerCommand, FilesThatCannotBeWritten) {
   std::filesystem::create_symlink("/dev/full", folder_.path() / "full");
-  for (const std::string& place : {folder_.file("full"), folder_.file("missing/model"), std::string("/proc/model")}) {
-    const Outcome outcome = run_zhuyi({"tokenizer", "train", "-i", text_, "-o", place, "-n", "400", "--size-is-limit"});
+  for (const std::string& path : {folder_.file("full"), folder_.file("missing/model"), std::string("/proc/model")}) {
+    const Outcome outcome =
+        run_zhuyi({"tokenizer", "train", "-i", text_, "-o", path, "-n", "400", "--vocabulary-is-limit"});
     EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(place));
+    EXPECT_THAT(outcome.err, HasSubstr(path));
   }
   EXPECT_TRUE(std::filesystem::is_symlink(folder_.path() / "full"));
 }

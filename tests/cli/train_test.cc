@@ -375,8 +375,8 @@ TEST(Program, EveryCommandExplainsItself) {
   EXPECT_EQ(all.exit_code, 0);
   EXPECT_EQ(all.err, "");
   const std::vector<std::pair<std::string, std::string>> commands = {
-      {"attention", "--kernel"}, {"corpus", "--max-length"}, {"evaluate", "--tokenize"},  {"inspect", "--preset"},
-      {"score", "--model"},      {"tokenizer", "--size"},    {"train", "--batch-tokens"}, {"translate", "--model"}};
+      {"attention", "--kernel"}, {"corpus", "--max-characters"}, {"evaluate", "--tokenize"},  {"inspect", "--preset"},
+      {"score", "--model"},      {"tokenizer", "--vocabulary"},  {"train", "--batch-tokens"}, {"translate", "--model"}};
   for (const auto& [command, option] : commands) {
     EXPECT_THAT(all.out, HasSubstr(command));
     const Outcome help = run_zhuyi({command, "--help"});
@@ -389,8 +389,8 @@ TEST(Program, EveryCommandExplainsItself) {
   EXPECT_THAT(train, ::testing::ContainsRegex("--batch-tokens[^\n]*=1024"));
   EXPECT_THAT(train, ::testing::ContainsRegex("--learning-rate[^\n]*=0.002"));
   EXPECT_THAT(train, ::testing::ContainsRegex("--seed[^\n]*=1"));
-  EXPECT_THAT(run_zhuyi({"tokenizer", "--help"}).out, ::testing::ContainsRegex("--size[^\n]*\\[8000\\]"));
-  EXPECT_THAT(run_zhuyi({"corpus", "--help"}).out, ::testing::ContainsRegex("--max-length[^\n]*=400"));
+  EXPECT_THAT(run_zhuyi({"tokenizer", "--help"}).out, ::testing::ContainsRegex("--vocabulary[^\n]*\\[8000\\]"));
+  EXPECT_THAT(run_zhuyi({"corpus", "--help"}).out, ::testing::ContainsRegex("--max-characters[^\n]*\\[400\\]"));
 }
 
 TEST(Program, SaysItsVersion) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/translate_command.h"
@@ -157,15 +158,42 @@ TEST_F(TranslateCommand, PlaceholdersStayUnlessSaidOtherwise) {
   EXPECT_THAT(translate(line + "\n", {"--no-protect"}).out, Not(HasSubstr("https://a.b/c?d=e")));
 }
 
-TEST_F(TranslateCommand, EnsemblesAndRescoring) {
+TEST_F(TranslateCommand, Ensembles) {
   const std::string alone = translate("Close the file\n", {"--score"}).out;
   const Outcome twice = translate("Close the file\n", {"-m", model(), "--weights", "1,2", "--score"});
   EXPECT_EQ(twice.exit_code, 0) << twice.err;
   EXPECT_NEAR(std::stod(twice.out), std::stod(alone), 1e-4);
   EXPECT_EQ(translate("a\n", {"--weights", "1,2"}).exit_code, 2);
-  // The model itself as the second judge: the scores of whole lines that end double.
-  const Outcome rescored = translate("Close the file\n", {"--rescore", model(), "--score", "--rescore-weight", "0"});
-  EXPECT_EQ(rescored.out, alone);
+}
+
+TEST_F(TranslateCommand, RescoringAddsWhatZhuyiScoreSays) {
+  const std::string other = folder().file("other.safetensors");
+  formats::save_model(other, infer::small_model(0, 5));
+  const std::vector<std::string> found = lines_of(translate("Close the file\n", {"--n-best", "4"}).out);
+  ASSERT_EQ(found.size(), 4u);
+  // "0 ||| text ||| score", and what the other model says of each text.
+  std::map<std::string, double> expected;
+  std::string pairs;
+  for (const std::string& line : found) {
+    const std::string text = line.substr(6, line.rfind(" ||| ") - 6);
+    expected[text] = std::stod(line.substr(line.rfind(" ||| ") + 5));
+    pairs += "Close the file\t" + text + "\n";
+  }
+  const Outcome judged = run_zhuyi({"score", "-m", other, "--normalized", folder().write("rescored.tsv", pairs)});
+  const std::vector<std::string> scores = lines_of(judged.out);
+  ASSERT_EQ(scores.size(), 4u) << judged.err;
+  for (std::size_t i = 0; i < 4; ++i) {
+    expected[found[i].substr(6, found[i].rfind(" ||| ") - 6)] += 0.75 * std::stod(scores[i]);
+  }
+  const Outcome rescored =
+      translate("Close the file\n", {"--n-best", "4", "--rescore", other, "--rescore-weight", "0.75"});
+  const std::vector<std::string> lines = lines_of(rescored.out);
+  ASSERT_EQ(lines.size(), 4u) << rescored.err;
+  for (const std::string& line : lines) {
+    const std::string text = line.substr(6, line.rfind(" ||| ") - 6);
+    ASSERT_THAT(expected, ::testing::Contains(::testing::Key(text)));
+    EXPECT_NEAR(std::stod(line.substr(line.rfind(" ||| ") + 5)), expected[text], 1e-5) << text;
+  }
   EXPECT_EQ(translate("a\n", {"--rescore", folder().file("missing")}).exit_code, 3);
 }
 
@@ -189,6 +217,7 @@ TEST_F(TranslateCommand, AShortlistIsMadeAndUsed) {
   const std::string list = folder().file("shortlist");
   const Outcome made = run_zhuyi({"shortlist", "-m", model(), pairs, "-o", list, "--best", "5"});
   EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.out, list + "\n");
   EXPECT_THAT(made.err, HasSubstr("from 2 pairs"));
   EXPECT_EQ(translate("Close the file\n", {"--shortlist", list}).exit_code, 0);
   EXPECT_EQ(translate("Close the file\n", {"--shortlist", folder().write("bad", "x")}).exit_code, 3);

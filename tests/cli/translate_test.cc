@@ -47,7 +47,7 @@ TEST_F(TranslateCommand, TheAnswerIsTheSameInAnyBatchFromAFileAndLineByLine) {
   EXPECT_EQ(translate(text, {"--line"}).out, expected);
   EXPECT_EQ(translate("", {folder().write("text", text)}).out, expected);
   const Outcome to_file = translate(text, {"-o", folder().file("out")});
-  EXPECT_EQ(to_file.out, "");
+  EXPECT_EQ(to_file.out, folder().file("out") + "\n");
   EXPECT_EQ(content_of(folder().file("out")), expected);
 }
 
@@ -63,7 +63,7 @@ TEST_F(TranslateCommand, NBestLinesNumberTheirLineAndFallInScore) {
   EXPECT_EQ(translate("a\n", {"--n-best", "5"}).exit_code, 2);
 }
 
-TEST_F(TranslateCommand, ScoresAreThoseOfTheScoreCommand) {
+TEST_F(TranslateCommand, ScoreGivesTheSumOfItsPieces) {
   const std::string source = "The file is open.";
   const std::vector<std::string> scored =
       lines_of(translate(source + "\n\n", {"--score", "--length-penalty", "none"}).out);
@@ -77,8 +77,8 @@ TEST_F(TranslateCommand, ScoresAreThoseOfTheScoreCommand) {
   // The sum of the tokens' numbers is the first number.
   const std::string line = lines_of(outcome.out).at(0);
   double sum = 0;
-  for (std::size_t place = line.find('\t'); place != std::string::npos; place = line.find(' ', place + 1)) {
-    sum += std::stod(line.substr(place + 1));
+  for (std::size_t position = line.find('\t'); position != std::string::npos; position = line.find(' ', position + 1)) {
+    sum += std::stod(line.substr(position + 1));
   }
   EXPECT_NEAR(sum, std::stod(line), 1e-4);
   EXPECT_LT(sum, 0);

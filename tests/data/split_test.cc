@@ -69,11 +69,11 @@ TEST(Split, RemovesHeldOutSentencesFromTheOtherParts) {
   std::vector<SentencePair> pairs = corpus();
   for (SentencePair& pair : pairs) pair.source = pair.source.substr(pair.source.find(' '));  // " 0" to " 9" all over
   const Split split = split_corpus(pairs, {.valid = 0.1, .test = 0.1});
-  std::map<std::string, std::set<int>> places;
-  for (const SentencePair& pair : split.train) places[pair.source].insert(0);
-  for (const SentencePair& pair : split.valid) places[pair.source].insert(1);
-  for (const SentencePair& pair : split.test) places[pair.source].insert(2);
-  for (const auto& [source, parts] : places) EXPECT_EQ(parts.size(), 1u) << source;
+  std::map<std::string, std::set<int>> parts_of;
+  for (const SentencePair& pair : split.train) parts_of[pair.source].insert(0);
+  for (const SentencePair& pair : split.valid) parts_of[pair.source].insert(1);
+  for (const SentencePair& pair : split.test) parts_of[pair.source].insert(2);
+  for (const auto& [source, parts] : parts_of) EXPECT_EQ(parts.size(), 1u) << source;
   EXPECT_EQ(split.train.size() + split.valid.size() + split.test.size() + static_cast<std::size_t>(split.leaked), 550u);
   EXPECT_FALSE(split.test.empty());
 }

@@ -270,7 +270,7 @@ base::Error error_of(std::int64_t vocabulary, const Table& table, const SearchOp
   return {base::ErrorKind::internal, "nothing was thrown"};
 }
 
-TEST(BeamSearch, NotANumberIsAnErrorThatNamesThePlace) {
+TEST(BeamSearch, NotANumberIsAnErrorThatNamesSentenceAndStep) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 2.0F}) {
     const base::Error error = error_of(200, [&](std::int64_t sentence, const Tokens& prefix) {
       std::vector<float> row(200, -5.3F);

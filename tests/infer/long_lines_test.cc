@@ -50,20 +50,41 @@ TEST(LongLines, ThenAnywhereButNotBeforeAMark) {
   EXPECT_THAT(texts(cut("abcx\u0301ef", 4)), ElementsAre("abc", "x\u0301ef"));
 }
 
-TEST(LongLines, NothingIsDroppedAndEndsAreReached) {
+// What of `line` is not in the parts, which must stand in it one after another.
+std::string between(std::string_view line, const std::vector<LinePart>& parts) {
+  std::string result;
+  for (const LinePart& part : parts) {
+    const std::size_t begin = line.find(part.text);
+    if (begin == std::string_view::npos) return "'" + part.text + "' does not follow";
+    result += line.substr(0, begin);
+    line.remove_prefix(begin + part.text.size());
+  }
+  return result + std::string(line);
+}
+
+TEST(LongLines, NothingButWhiteSpaceIsDroppedAndEndsAreReached) {
   std::string line;
   for (int i = 0; i < 500; ++i) line += i % 7 == 0 ? "長い、" : i % 11 == 0 ? "stop. " : "word ";
-  std::string joined;
-  for (const LinePart& part : cut(line, 20)) {
-    EXPECT_LE(text::count_characters(part.text), 20);
-    joined += part.text;
-  }
-  std::string expected = line;
-  std::erase(expected, ' ');
-  std::erase(joined, ' ');
-  EXPECT_EQ(joined, expected);
+  const std::vector<LinePart> parts = cut(line, 20);
+  EXPECT_GE(parts.size(), 100u);  // of 20 of more than 2,000 characters
+  for (const LinePart& part : parts) EXPECT_LE(text::count_characters(part.text), 20);
+  const std::string spaces = between(line, parts);
+  EXPECT_EQ(spaces, std::string(spaces.size(), ' '));
+  EXPECT_LE(spaces.size(), parts.size());
   // Nothing fits: parts of one character, and an end.
   EXPECT_THAT(texts(cut_line("a\u0301字", [](std::string_view) { return false; })), ElementsAre("a", "\u0301", "字"));
+}
+
+// Parts that are translated by themselves give the line, where spaces are what the script has.
+TEST(LongLines, PartsOfALineJoinedAreTheLine) {
+  for (const std::string line :
+       {"alpha beta gamma delta", "One, two, three. Four, five, six, yes.", "abcdefghijklmnop", "红橙黄绿，青蓝紫黑",
+        "他来了，我走了。我们，再见。", "un été, là-bas; abcx\u0301ef", "한국어 텍스트는 공백이 있다"}) {
+    for (const std::int64_t limit : {3, 5, 9, 12, 100}) {
+      const std::vector<LinePart> parts = cut(line, limit);
+      EXPECT_EQ(join_parts(parts, texts(parts)), line) << limit;
+    }
+  }
 }
 
 TEST(LongLines, JoinsWithASpaceWhereTheScriptHasSpaces) {

@@ -162,6 +162,7 @@ TEST(SearchOptions, PhrasesInSamplesFollowTheRule) {
 
 // Where there is room and nothing is forbidden, every sample has every phrase.
 TEST(SearchOptions, SamplesHaveTheirPhrases) {
+  int checked = 0;
   for (std::int64_t i = 0; i < 200; ++i) {
     base::Random random(base::combine(77, i));
     const std::int64_t vocabulary = 4 + random.below(5);
@@ -173,9 +174,13 @@ TEST(SearchOptions, SamplesHaveTheirPhrases) {
     add_phrases(task, random, vocabulary);
     task.options.max_length_extra = 7;  // two phrases of three tokens, and the end
     for (const Hypothesis& found : search(task, vocabulary)) {
-      for (const Phrase& phrase : task.own.phrases) EXPECT_TRUE(occurs(found.tokens, phrase)) << i;
+      for (const Phrase& phrase : task.own.phrases) {
+        EXPECT_TRUE(occurs(found.tokens, phrase)) << i;
+        ++checked;
+      }
     }
   }
+  EXPECT_GE(checked, 400);
 }
 
 TEST(SearchOptions, AllTogetherFollowTheRule) {

@@ -128,6 +128,8 @@ TEST_F(ShortSearch, OfAllPiecesIsTheSearch) {
   options_.search.shortlist = std::make_shared<const Shortlist>(all, std::vector<std::vector<std::int32_t>>());
   const std::vector<Translation> listed = translate(training_lines());
   for (std::size_t i = 0; i < free.size(); ++i) {
+    ASSERT_EQ(free[i].alternatives.size(), 2u);
+    ASSERT_EQ(listed[i].alternatives.size(), 2u);
     for (std::size_t n = 0; n < 2; ++n) {
       EXPECT_EQ(listed[i].alternatives[n].tokens, free[i].alternatives[n].tokens);
       EXPECT_EQ(listed[i].alternatives[n].score, free[i].alternatives[n].score);
@@ -190,7 +192,7 @@ TEST_F(ShortSearch, ProbabilitiesAreOverTheList) {
 }
 
 // In every storage of weights, packed or not, a logit among some is the same number as among all.
-TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
+TEST(QuantisedShortSearch, SomeLogitsAreThoseAmongAll) {
   const formats::Model model = small_model();
   const std::vector<std::int32_t> ids = {2, 3, 40, 41, 300};
   const std::int64_t width = model.transformer->config().d_model;
@@ -200,12 +202,12 @@ TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
   }
   for (const kernels::Precision precision :
        {kernels::Precision::f32, kernels::Precision::int8, kernels::Precision::bf16}) {
-    const std::unique_ptr<nn::Transformer> frozen = quantize(*model.transformer, precision);
+    const std::unique_ptr<nn::Transformer> quantised = quantize(*model.transformer, precision);
     for (const bool packed : {false, true}) {
-      if (packed) frozen->pack();
-      const nn::OutputRows outputs = frozen->output_rows(ids);
-      const tensor::Tensor all = frozen->logits(decoded);
-      const tensor::Tensor some = frozen->logits(decoded, &outputs);
+      if (packed) quantised->pack();
+      const nn::OutputRows outputs = quantised->output_rows(ids);
+      const tensor::Tensor all = quantised->logits(decoded);
+      const tensor::Tensor some = quantised->logits(decoded, &outputs);
       for (std::int64_t i = 0; i < 3; ++i) {
         for (std::size_t j = 0; j < ids.size(); ++j) {
           EXPECT_EQ(some.at(i, static_cast<std::int64_t>(j)), all.at(i, ids[j]))
@@ -216,9 +218,8 @@ TEST(FrozenShortSearch, SomeLogitsAreThoseAmongAll) {
   }
 }
 
-TEST(FrozenShortSearch, OfAllPiecesIsTheSearch) {
+TEST(QuantisedShortSearch, OfAllPiecesIsTheSearch) {
   for (const kernels::Precision precision : {kernels::Precision::int8, kernels::Precision::bf16}) {
-    if (!kernels::has_precision(precision)) continue;
     const Translator translator(quantize(small_model(), precision));
     TranslateOptions how = translator.defaults();
     how.search.max_length_extra = 4;

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "infer/long_lines.h"
 #include "infer/numbers.h"
 #include "infer/shared_translator.h"
@@ -107,6 +109,64 @@ TEST_F(UnknownTextTest, NumbersStayWhereTheModelLosesThem) {
   for (const char* number : {"18.10", "3.14%", "1,000"}) EXPECT_THAT(found, HasSubstr(number));
   how.protect = false;
   EXPECT_FALSE(lost_numbers(line, translate(line, how)).digits.empty()) << "this model should know none of them";
+}
+
+// A tokenizer that spells nothing in bytes: what it lacks is unknown.
+formats::Model model_without_bytes() {
+  text::TokenizerTraining training;
+  training.size = 80;
+  training.size_is_limit = true;
+  training.byte_fallback = false;
+  training.threads = 1;
+  const text::Tokenizer tokenizer(text::train_tokenizer(training_lines(), training));
+  nn::Config config;
+  config.source_vocabulary = config.target_vocabulary = tokenizer.size();
+  config.d_model = 16;
+  config.d_ff = 16;
+  config.heads = 2;
+  config.encoder_layers = config.decoder_layers = 1;
+  return {std::make_unique<nn::Transformer>(config, tokenizer.bos(), 3), tokenizer, tokenizer, {}};
+}
+
+TEST(Unknown, ForbiddenKeptOrCopied) {
+  const Translator translator(model_without_bytes());
+  TranslateOptions how = translator.defaults();
+  how.search.max_length_extra = 3;
+  how.protect = false;
+  const std::int32_t unk = translator.model().target.unk();
+  const auto unknowns = [&](const Translation& found) {
+    const std::vector<std::int32_t>& tokens = found.alternatives.at(0).tokens;
+    return std::count(tokens.begin(), tokens.end(), unk);
+  };
+  const std::string line = "Close Ångström Þorn";
+  EXPECT_EQ(unknowns(translator.translate({&line, 1}, how)[0]), 0);
+  // All other tokens are taken away, so that the model must say that it does not know.
+  for (std::int32_t id = 0; id < translator.model().target.size(); ++id) {
+    if (id != unk && id != how.search.eos) how.search.suppressed.push_back(id);
+  }
+  how.search.min_length = 3;
+  how.unknown = Unknown::keep;
+  const Translation kept = translator.translate({&line, 1}, how)[0];
+  EXPECT_GE(unknowns(kept), 3);
+  EXPECT_THAT(kept.text, HasSubstr("\u2047"));
+  how.unknown = Unknown::copy;
+  how.alignment.on = true;
+  const Translation copied = translator.translate({&line, 1}, how)[0];
+  // Each unknown stands for the word of the source that it looks at most.
+  const Alternative& best = copied.alternatives[0];
+  std::vector<std::string> words;
+  for (std::size_t t = 0; t < best.tokens.size(); ++t) {
+    ASSERT_EQ(best.tokens[t], unk);
+    const std::vector<float>& row = best.alignment[t];
+    auto index = static_cast<std::size_t>(std::max_element(row.begin(), row.end() - 1) - row.begin());
+    std::size_t word = 0;
+    for (std::size_t i = 1; i <= index; ++i) word += copied.source_pieces[i].starts_with("\u2581") ? 1 : 0;
+    const std::string text = std::vector<std::string>{"Close", "Ångström", "Þorn"}.at(word);
+    if (words.empty() || words.back() != text) words.push_back(text);
+  }
+  std::string expected;
+  for (const std::string& word : words) expected += word;
+  EXPECT_EQ(copied.text, expected);
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ static void read_result(const zhuyi_translator* translator, const char* line) {
   expect(pieces > 0 && strlen(zhuyi_result_piece(result, 0, 0, 0)) > 0, "a piece");
   /* Beyond what there is. */
   expect(zhuyi_result_text(result, 2) == NULL && zhuyi_result_alternative(result, 0, 3) == NULL, "no more lines");
-  expect(zhuyi_result_word(result, 0, 0, 1000) == NULL && zhuyi_result_piece(result, 2, 0, 0) == NULL, "no such place");
+  expect(zhuyi_result_word(result, 0, 0, 1000) == NULL && zhuyi_result_piece(result, 2, 0, 0) == NULL,
+         "no such word or piece");
   expect(zhuyi_result_source_piece(result, 0, 1000) == NULL && zhuyi_result_pieces(result, 0, 9) == 0, "nor there");
   expect(zhuyi_result_attention(result, 0, 0, 0, 1000) == 0 && zhuyi_result_finished(NULL, 0, 0) == 0, "nor here");
   zhuyi_result_free(result);

@@ -128,9 +128,9 @@ std::vector<OptionCase> text_cases() {
        [](Behind& b, Own&) {
          b.glossary = {{"file", {"文件"}}};
        }},
-      {"banned",
+      {"ban",
        [](Options& o) {
-         o.banned = {"A", "e"};
+         o.ban = {"A", "e"};
        },
        [](Behind& b, Own&) {
          b.banned = {"A", "e"};
@@ -203,14 +203,38 @@ TEST_F(Library, PiecesCanBeForbidden) {
   const auto pieces = [&] { return translator.translate_lines({&line, 1}, options)[0].alternatives[0].pieces; };
   const std::vector<std::string> before = pieces();
   ASSERT_GE(before.size(), 3u);
-  options.banned_pieces = {{before[1], before[2]}};
+  options.ban_pieces = {{before[1], before[2]}};
   const std::vector<std::string> banned = pieces();
   EXPECT_EQ(std::search(banned.begin(), banned.end(), before.begin() + 1, before.begin() + 3), banned.end());
-  options.suppressed_pieces = {before[0]};
+  options.suppress_pieces = {before[0]};
   EXPECT_THAT(pieces(), ::testing::Not(::testing::Contains(before[0])));
-  options.suppressed_pieces = {"no such piece"};
+  options.suppress_pieces = {"no such piece"};
   EXPECT_EQ(thrown(pieces), std::pair(ErrorKind::invalid_argument,
                                       std::string("options: the vocabulary has no piece 'no such piece'")));
+}
+
+TEST_F(Library, OldNamesAskForTheSame) {
+  const Translator translator(model());
+  const std::vector<std::string> lines = {"Close the file"};
+  const auto texts = [&](const Options& options) { return translator.translate_lines(lines, options)[0].text; };
+  Options plain;
+  plain.max_length_extra = 12;
+  const std::vector<std::string> found = translator.translate_lines(lines, plain)[0].alternatives[0].pieces;
+  ASSERT_GE(found.size(), 3u);
+  const std::string begin = texts(plain).substr(0, 1);
+  Options now = plain;
+  Options before = plain;
+  now.ban = before.banned = {begin};
+  EXPECT_EQ(texts(before), texts(now));
+  EXPECT_NE(texts(before), texts(plain));
+  now = before = plain;
+  now.ban_pieces = before.banned_pieces = {{found[1], found[2]}};
+  EXPECT_EQ(texts(before), texts(now));
+  EXPECT_NE(texts(before), texts(plain));
+  now = before = plain;
+  now.suppress_pieces = before.suppressed_pieces = {found[0]};
+  EXPECT_EQ(texts(before), texts(now));
+  EXPECT_NE(texts(before), texts(plain));
 }
 
 TEST_F(Library, ShortlistsAndRescoring) {
@@ -235,8 +259,10 @@ TEST_F(Library, ShortlistsAndRescoring) {
     options.rescore_reverse = reverse;
     how.search.n_best = 4;
     std::vector<infer::Translation> expected = behind.translate(lines, how);
-    infer::rescore(expected, lines, infer::Translator(infer::small_model(0, 5)), how.search,
-                   {.weight = 0.5, .reverse = reverse});
+    const std::string unchanged = summary(expected);
+    expected = infer::rescored(std::move(expected), lines, infer::Translator(infer::small_model(0, 5)), how.search,
+                               {.weight = 0.5, .reverse = reverse});
+    EXPECT_NE(summary(expected), unchanged);
     for (infer::Translation& translation : expected) translation.alternatives.resize(2);
     expect_same(translator.translate_lines(lines, options), expected);
   }
@@ -266,6 +292,7 @@ TEST_F(Library, AlignmentsPointAtTheLargestWeight) {
   options.max_length_extra = 4;
   const Translation found = Translator(model()).translate_lines({&line, 1}, options)[0];
   const Alternative& best = found.alternatives[0];
+  ASSERT_FALSE(best.alignment.empty());
   ASSERT_EQ(best.alignment.size(), best.attention.size());
   for (const auto& [source, target] : best.alignment) {
     const std::vector<float>& row = best.attention.at(static_cast<std::size_t>(target));

@@ -11,9 +11,11 @@ namespace {
 
 TEST(Bleu, EqualsSacrebleuInEveryTokenisation) {
   const nlohmann::json file = golden();
+  ASSERT_GE(file.at("cases").size(), 16u);
   for (const nlohmann::json& one : file.at("cases")) {
     const std::vector<std::string> hypotheses = strings(one.at("hypotheses"));
     const std::vector<std::string> references = strings(one.at("references"));
+    ASSERT_EQ(one.at("bleu").size(), 5u);
     for (const auto& [name, expected] : one.at("bleu").items()) {
       SCOPED_TRACE(one.at("name").get<std::string>() + ", " + name);
       const BleuScore score = corpus_bleu(hypotheses, references, tokenization_named(name));
@@ -38,9 +40,11 @@ TEST(Bleu, EqualsSacrebleuInEveryTokenisation) {
 
 TEST(Bleu, OfSentencesEqualsSacrebleuWithEffectiveOrder) {
   const nlohmann::json file = golden();
+  ASSERT_GE(file.at("cases").size(), 16u);
   for (const nlohmann::json& one : file.at("cases")) {
     const std::vector<std::string> hypotheses = strings(one.at("hypotheses"));
     const std::vector<std::string> references = strings(one.at("references"));
+    ASSERT_EQ(one.at("bleu").size(), 5u);
     for (const auto& [name, expected] : one.at("bleu").items()) {
       for (std::size_t i = 0; i < hypotheses.size(); ++i) {
         const BleuScore score = sentence_bleu(hypotheses[i], references[i], tokenization_named(name));

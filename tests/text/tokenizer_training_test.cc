@@ -85,7 +85,7 @@ TEST(TokenizerTraining, RefusesWhatCannotBe) {
   const std::vector<std::string> text = made_up_text(20);
   EXPECT_THAT(message_of({}, {}), HasSubstr("no text"));
   EXPECT_THAT(message_of({"", "  ", "\u3000"}, {}), HasSubstr("no text"));
-  EXPECT_THAT(message_of(text, {.size = 0}), HasSubstr("size 0"));
+  EXPECT_THAT(message_of(text, {.size = 0}), HasSubstr("a vocabulary of 0"));
   EXPECT_THAT(message_of(text, {.character_coverage = 0}), HasSubstr("coverage"));
   EXPECT_THAT(message_of(text, {.threads = 0}), HasSubstr("threads"));
   for (const std::string piece : {"", "a b", "\u2581x", "\t", "\xff", "e\u0301"}) {

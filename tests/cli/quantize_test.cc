@@ -1,4 +1,4 @@
-// zhuyi freeze from outside: what it writes is smaller, translates, and says what it is; and its errors.
+// zhuyi quantize from outside: what it writes is smaller, translates, and says what it is; and its errors.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(FreezeCommand, WritesASmallerModelThatTranslates) {
+TEST(QuantizeCommand, WritesASmallerModelThatTranslates) {
   const TemporaryFolder folder;
   const std::string full = folder.file("model.safetensors");
   formats::Model model = infer::small_model();
@@ -22,34 +22,34 @@ TEST(FreezeCommand, WritesASmallerModelThatTranslates) {
   formats::save_model(full, model);
   std::int64_t f32 = 0;
   for (const std::string precision : {"f32", "bf16", "int8"}) {
-    const std::string frozen = folder.file(precision + ".safetensors");
-    const Outcome outcome = run_zhuyi({"freeze", full, "-o", frozen, "--precision", precision});
+    const std::string quantised = folder.file(precision + ".safetensors");
+    const Outcome outcome = run_zhuyi({"quantize", full, "-o", quantised, "--precision", precision});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_EQ(outcome.out, frozen + "\n");
-    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(frozen));
+    EXPECT_EQ(outcome.out, quantised + "\n");
+    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(quantised));
     if (precision == "f32") {
       f32 = size;
     } else {
       EXPECT_LT(size, f32) << precision;
     }
-    const Outcome translated = run_zhuyi({"translate", "-m", frozen}, "Save all files now!\n\nOpen\n");
+    const Outcome translated = run_zhuyi({"translate", "-m", quantised}, "Save all files now!\n\nOpen\n");
     EXPECT_EQ(translated.exit_code, 0) << translated.err;
     EXPECT_EQ(std::count(translated.out.begin(), translated.out.end(), '\n'), 3);
-    const nlohmann::json told = nlohmann::json::parse(run_zhuyi({"inspect", frozen, "--json"}).out);
+    const nlohmann::json told = nlohmann::json::parse(run_zhuyi({"inspect", quantised, "--json"}).out);
     EXPECT_EQ(told["precision"], precision);
-    EXPECT_EQ(told["provenance"]["frozen-from"], "model.safetensors");
+    EXPECT_EQ(told["provenance"]["quantised-from"], "model.safetensors");
     EXPECT_EQ(told["source_scripts"], nlohmann::json({"Latn"}));
   }
-  const Outcome again = run_zhuyi({"freeze", folder.file("int8.safetensors"), "-o", folder.file("again")});
+  const Outcome again = run_zhuyi({"quantize", folder.file("int8.safetensors"), "-o", folder.file("again")});
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_THAT(again.err, HasSubstr("frozen before"));
+  EXPECT_THAT(again.err, HasSubstr("before"));
   EXPECT_FALSE(std::filesystem::exists(folder.file("again")));
 }
 
-TEST(FreezeCommand, DamagedFrozenModelsGiveErrors) {
+TEST(QuantizeCommand, DamagedQuantisedModelsGiveErrors) {
   const TemporaryFolder folder;
   formats::save_model(folder.file("model"), infer::small_model());
-  ASSERT_EQ(run_zhuyi({"freeze", folder.file("model"), "-o", folder.file("int8")}).exit_code, 0);
+  ASSERT_EQ(run_zhuyi({"quantize", folder.file("model"), "-o", folder.file("int8")}).exit_code, 0);
   const std::string whole = content_of(folder.file("int8"));
   const std::string half = folder.write("half", whole.substr(0, whole.size() / 2));
   const Outcome outcome = run_zhuyi({"translate", "-m", half}, "Open\n");
@@ -63,10 +63,10 @@ TEST(FreezeCommand, DamagedFrozenModelsGiveErrors) {
   EXPECT_THAT(missing.err, HasSubstr(".scales"));
 }
 
-TEST(FreezeCommand, RefusesWhatIsNoModelAndUnknownPrecisions) {
+TEST(QuantizeCommand, RefusesWhatIsNoModelAndUnknownPrecisions) {
   const TemporaryFolder folder;
-  EXPECT_EQ(run_zhuyi({"freeze", folder.file("none"), "-o", folder.file("out")}).exit_code, 3);
-  const Outcome wrong = run_zhuyi({"freeze", folder.file("none"), "-o", folder.file("out"), "--precision", "int4"});
+  EXPECT_EQ(run_zhuyi({"quantize", folder.file("none"), "-o", folder.file("out")}).exit_code, 3);
+  const Outcome wrong = run_zhuyi({"quantize", folder.file("none"), "-o", folder.file("out"), "--precision", "int4"});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("int4"));
 }
