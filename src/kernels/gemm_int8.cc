@@ -200,10 +200,10 @@ Int8Matrix::Int8Matrix(ConstMatrix<float> b) : rows_(b.rows), columns_(b.columns
       base::check(std::isfinite(b(k, j)), "Int8Matrix: the number at ({}, {}) is {}", k, j, b(k, j));
       largest = std::max(largest, std::abs(b(k, j)));
     }
-    room.scales[j] = largest / 127;
-    const float factor = largest > 0 ? 127 / largest : 0;
+    const Int8Step step(largest);
+    room.scales[j] = step.size;
     for (std::int64_t k = 0; k < rows_; ++k) {
-      const auto number = static_cast<std::int8_t>(std::nearbyint(b(k, j) * factor));
+      const auto number = static_cast<std::int8_t>(std::nearbyint(b(k, j) * step.per_unit));
       room.panels[panel_place(rows_, k, j)] = number;
       room.sums[j] += number;
     }
