@@ -9,6 +9,8 @@ namespace {
 // A packed part of b has at most this many terms and columns: it stays in the last-level cache.
 constexpr std::int64_t kSharedTerms = 1 << 20;
 constexpr std::int64_t kSharedColumns = 2048;
+// Rows packed ahead, up to so many groups, lie on the stack: to get memory would take a tenth of the smallest products.
+constexpr std::int64_t kNearGroups = 1 << 14;
 
 // base::parallel_for, or the same on this thread.
 template <class Body>
@@ -242,10 +244,13 @@ void multiply(const GemmCode<Format>& code, const GemmProduct<Format>& product, 
   if (m == 0 || n == 0) return;
   const bool threads = parallel && base::threads() > 1 && m * n * std::max<std::int64_t>(k, 1) >= Format::kParallelWork;
   if constexpr (Format::kPackAhead) {
-    const auto rows = allocate_lines<typename Format::Packed>(packed_rows_size(code, m, k));
-    pack_all_rows(code, product.a, rows.get(), threads);
+    alignas(64) typename Format::Packed near_rows[kNearGroups];
+    const std::int64_t size = packed_rows_size(code, m, k);
+    const auto far_rows = size > kNearGroups ? allocate_lines<typename Format::Packed>(size) : nullptr;
+    typename Format::Packed* rows = size > kNearGroups ? far_rows.get() : near_rows;
+    pack_all_rows(code, product.a, rows, threads);
     GemmProduct<Format> packed = product;
-    packed.packed_a = rows.get();
+    packed.packed_a = rows;
     multiply_tiles(code, packed, threads);
   } else if (product.panels.data != nullptr || m <= code.tile_rows || k == 0) {
     multiply_tiles(code, product, threads);

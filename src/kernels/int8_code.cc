@@ -18,16 +18,9 @@ constexpr std::int64_t kQuad = Int8Format::kTerms;
 using Source = GemmSource<std::uint32_t>;
 using Target = GemmTarget<float>;
 
-// Rows of a into integers with the bits of kFlip flipped, each row's scale in its last group.
 template <std::uint8_t kFlip>
 void pack_rows(ConstMatrix<float> a, std::uint32_t* rows) {
-  const std::int64_t stride = Int8Format::row_stride(a.columns);
-  for (std::int64_t i = 0; i < a.rows; ++i, rows += stride) {
-    float scale = 0;
-    quantize_rows(a.block(i, 0, 1, a.columns), kFlip, reinterpret_cast<std::uint8_t*>(rows),
-                  divide_up(a.columns, kQuad) * kQuad, &scale);
-    rows[stride - 1] = std::bit_cast<std::uint32_t>(scale);
-  }
+  quantize_rows(a, kFlip, reinterpret_cast<std::uint8_t*>(rows), Int8Format::row_stride(a.columns) * kQuad);
 }
 
 float row_scale(const Source& source, std::int64_t row) {

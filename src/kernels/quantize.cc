@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 
 #undef HWY_TARGET_INCLUDE
@@ -79,12 +80,12 @@ void narrow_to_bf16(const float* x, std::int64_t n, Bf16* to) {
 }
 
 // NOLINTNEXTLINE: as above
-void quantize_all(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales) {
-  for (std::int64_t i = 0; i < x.rows; ++i) {
+void quantize_all(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
+  for (std::int64_t i = 0; i < x.rows; ++i, to += to_stride) {
     const Int8Step step(largest_size(x.row(i), x.columns));
-    scales[i] = step.size;
-    quantize(x.row(i), x.columns, step.per_unit, flip, to + i * to_stride);
-    std::fill(to + i * to_stride + x.columns, to + (i + 1) * to_stride, flip);
+    quantize(x.row(i), x.columns, step.per_unit, flip, to);
+    for (std::int64_t j = x.columns; j % 4 != 0; ++j) to[j] = flip;
+    std::memcpy(to + to_stride - sizeof step.size, &step.size, sizeof step.size);
   }
 }
 
@@ -98,8 +99,8 @@ HWY_EXPORT(quantize_all);
 HWY_EXPORT(narrow_to_bf16);
 }  // namespace
 
-void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales) {
-  HWY_DYNAMIC_DISPATCH(quantize_all)(x, flip, to, to_stride, scales);
+void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
+  HWY_DYNAMIC_DISPATCH(quantize_all)(x, flip, to, to_stride);
 }
 
 void round_to_bf16(std::span<float> numbers) {

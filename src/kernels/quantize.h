@@ -29,11 +29,12 @@ struct Int8Step {
   float per_unit = 0;
 };
 
-// to[i * to_stride + j] = round(x(i, j) / scale_i), ties to even, in [-127, 127], each with the bits of `flip` flipped
-// (0x80 makes it unsigned, 128 more); scales[i] = scale_i = the step for the largest |x(i, .)|. Bytes from x.columns to
-// `to_stride` are `flip`. x has column stride 1. The same on every instruction set, bit for bit. A row with a number
-// that is not finite gets a scale that is not finite. Uses no threads.
-void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales);
+// Packed rows of 8-bit integers, `to_stride` bytes apart: to[i * to_stride + j] = round(x(i, j) / scale_i), ties to
+// even, in [-127, 127], each with the bits of `flip` flipped (0x80 makes it unsigned, 128 more); then `flip` up to a
+// multiple of 4 bytes. The last 4 bytes of a row are scale_i, an f32: the step for the largest |x(i, .)|. x has column
+// stride 1. The same on every instruction set, bit for bit. A row with a number that is not finite gets a scale that is
+// not finite. Uses no threads.
+void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride);
 
 // The nearest bf16, ties to even. Infinity stays infinity; a NaN stays a NaN (the first bit of its fraction is set).
 inline Bf16 to_bf16(float number) {
