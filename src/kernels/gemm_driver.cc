@@ -6,6 +6,8 @@
 namespace zhuyi::kernels {
 namespace {
 
+// Below this many multiply-adds a second thread costs more than it saves (in 8 bits, below five times as many).
+constexpr std::int64_t kParallelWork = 200'000;
 // A packed part of b has at most this many terms and columns: it stays in the last-level cache.
 constexpr std::int64_t kSharedTerms = 1 << 20;
 constexpr std::int64_t kSharedColumns = 2048;
@@ -48,7 +50,7 @@ template <class Format>
 void pack_all_rows(const GemmCode<Format>& code, ConstMatrix<typename Format::Number> a, typename Format::Packed* data,
                    bool parallel) {
   const std::int64_t blocks = block_count<Format>(a.columns);
-  const std::int64_t piece_rows = code.tile_rows / Format::kRowPieces;
+  const std::int64_t piece_rows = Format::kPackAhead ? code.tile_rows / 8 : code.tile_rows;  // quantising takes longer
   for_each_item(parallel, divide_up(a.rows, piece_rows) * blocks, [&](std::int64_t item) {
     const std::int64_t row = item / blocks * piece_rows;
     const std::int64_t begin = item % blocks * Format::kDepth;
@@ -64,7 +66,8 @@ void pack_all_rows(const GemmCode<Format>& code, ConstMatrix<typename Format::Nu
 template <class Format>
 void multiply_unpacked(const GemmCode<Format>& code, GemmSource<typename Format::Packed> source,
                        ConstMatrix<typename Format::Number> b, const GemmTarget<typename Format::Number>& target) {
-  alignas(64) typename Format::Packed packed[Format::kGroupPanels * Format::kColumns * Format::kDepth / Format::kTerms];
+  constexpr std::int64_t kColumns = 64 * Format::kTerms;  // that are packed at a time
+  alignas(64) typename Format::Packed packed[kColumns * Format::kDepth / Format::kTerms];
   const std::int64_t rows = target.c.rows;
   std::int64_t column = 0;
   if constexpr (Format::kTerms == 1) {
@@ -78,8 +81,8 @@ void multiply_unpacked(const GemmCode<Format>& code, GemmSource<typename Format:
     }
   }
   source.b = packed;
-  for (; column < b.columns; column += Format::kGroupPanels * Format::kColumns) {
-    const std::int64_t width = std::min(Format::kGroupPanels * Format::kColumns, b.columns - column);
+  for (; column < b.columns; column += kColumns) {
+    const std::int64_t width = std::min(kColumns, b.columns - column);
     code.pack_panels(b.block(0, column, b.rows, width), packed);
     code.compute(source, target.block(0, column, rows, width));
   }
@@ -242,7 +245,8 @@ void multiply(const GemmCode<Format>& code, const GemmProduct<Format>& product, 
   const std::int64_t n = product.b.columns;
   const std::int64_t k = product.a.columns;
   if (m == 0 || n == 0) return;
-  const bool threads = parallel && base::threads() > 1 && m * n * std::max<std::int64_t>(k, 1) >= Format::kParallelWork;
+  const bool threads = parallel && base::threads() > 1 &&
+                       m * n * std::max<std::int64_t>(k, 1) >= (Format::kPackAhead ? 5 : 1) * kParallelWork;
   if constexpr (Format::kPackAhead) {
     alignas(64) typename Format::Packed near_rows[kNearGroups];
     const std::int64_t size = packed_rows_size(code, m, k);

@@ -11,66 +11,35 @@
 
 namespace zhuyi::kernels {
 
-inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// A Format has
-//   Number, Packed       the type of a, b and c; and of a group, what is packed: kTerms neighbouring terms of k
-//   kColumns             columns of a panel of b: one cache line of groups
-//   kDepth               terms of k in a block, whose sum is one chain from zero; then c = scale * sum + c
-//   kTileRows            at most so many rows make a tile; packed, they fill part of the second-level cache
-//   row_stride(terms)    groups from one packed row of a to the next: an odd number of cache lines, so that the rows
-//                        fall into different cache sets
-//   kPackAhead           whether all rows of a are packed before the first product, `kRowPieces` times in a tile
-//   kGroupPanels         panels of b that are packed together where a tile packs its own
-//   kParallelWork        multiply-adds below which a second thread costs more than it saves
-// Every instruction set uses the same blocks and panels, so a packed matrix fits all of them.
+// What is packed: groups of kTerms neighbouring terms of k, with the same blocks and panels on every instruction set,
+// so that a packed matrix fits all of them. The sum of a block of kDepth terms is one chain from zero; then c = scale *
+// sum + c.
+template <class N, class P, std::int64_t kTermsOfGroup, std::int64_t kDepthOfBlock, std::int64_t kMostRows, bool kAhead>
+struct Format {
+  using Number = N;  // of a, b and c
+  using Packed = P;  // a group
+  static constexpr std::int64_t kTerms = kTermsOfGroup;
+  static constexpr std::int64_t kDepth = kDepthOfBlock;
+  static constexpr std::int64_t kColumns = 64 / static_cast<std::int64_t>(sizeof(P));  // of a panel: a cache line
+  static constexpr std::int64_t kTileRows = kMostRows;  // packed, they fill part of the second-level cache
+  static constexpr bool kPackAhead = kAhead;            // whether all rows of a are packed before the first product
+  // Groups from one packed row of a product with `k` terms to the next: an odd number of cache lines, so that the rows
+  // fall into different cache sets, and at least one group more than the row has.
+  static constexpr std::int64_t row_stride(std::int64_t k) {
+    return ((divide_up(kAhead ? k : kDepth, kTerms) / kColumns + 1) | 1) * kColumns;
+  }
+};
 
 // The numbers as they are.
 template <class T>
-struct FloatFormat {
-  using Number = T;
-  using Packed = T;
-  static constexpr std::int64_t kTerms = 1;
-  static constexpr std::int64_t kColumns = 64 / static_cast<std::int64_t>(sizeof(T));
-  static constexpr std::int64_t kDepth = 256;
-  static constexpr std::int64_t kTileRows = 140;
-  static constexpr std::int64_t row_stride(std::int64_t /*terms*/) { return kDepth + kColumns; }
-  static constexpr bool kPackAhead = false;
-  static constexpr std::int64_t kRowPieces = 1;
-  static constexpr std::int64_t kGroupPanels = 4;
-  static constexpr std::int64_t kParallelWork = 200'000;
-};
-
-// f32 numbers rounded to bf16 (nearest, ties to even), the terms 2 i and 2 i + 1 of k side by side; a last one without
-// partner stands beside 0.
-struct Bf16Format {
-  using Number = float;
-  using Packed = std::uint32_t;
-  static constexpr std::int64_t kTerms = 2;
-  static constexpr std::int64_t kColumns = 16;
-  static constexpr std::int64_t kDepth = 512;
-  static constexpr std::int64_t kTileRows = 144;
-  static constexpr std::int64_t row_stride(std::int64_t /*terms*/) { return kDepth / 2 + 16; }
-  static constexpr bool kPackAhead = false;
-  static constexpr std::int64_t kRowPieces = 1;
-  static constexpr std::int64_t kGroupPanels = 8;
-  static constexpr std::int64_t kParallelWork = 200'000;
-};
-
-// f32 numbers as four 8-bit integers, summed exactly; the last group of a packed row is its scale, an f32.
-struct Int8Format {
-  using Number = float;
-  using Packed = std::uint32_t;
-  static constexpr std::int64_t kTerms = 4;
-  static constexpr std::int64_t kColumns = 16;
-  static constexpr std::int64_t kDepth = 65536;  // all of k: more would not fit a 32-bit sum
-  static constexpr std::int64_t kTileRows = 256;
-  static constexpr std::int64_t row_stride(std::int64_t terms) { return (((terms + 3) / 4 + 16) / 16 | 1) * 16; }
-  static constexpr bool kPackAhead = true;
-  static constexpr std::int64_t kRowPieces = 8;
-  static constexpr std::int64_t kGroupPanels = 0;
-  static constexpr std::int64_t kParallelWork = 1'000'000;
-};
+struct FloatFormat : Format<T, T, 1, 256, 140, false> {};
+// f32 numbers rounded to bf16 (nearest, ties to even), two in a group; a last one without partner stands beside 0.
+struct Bf16Format : Format<float, std::uint32_t, 2, 512, 144, false> {};
+// f32 numbers as 8-bit integers, four in a group, the exact sum over all of k; the last group of a packed row is its
+// scale, an f32.
+struct Int8Format : Format<float, std::uint32_t, 4, 65536, 256, true> {};
 
 // A matrix b [k, n] as panels: for every block of k, for every panel, a row of kColumns groups for each group of terms.
 // The last panel is filled up with zeros.
