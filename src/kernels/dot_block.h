@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/gemm_driver.h"
+
 namespace zhuyi::kernels {
 
 // Two bf16 numbers a lane, summed in f32.
@@ -31,15 +33,7 @@ struct ByteQuads {
   }
 };
 
-// What a block of rows and panels reads, counted in groups of terms (32 bits).
-struct DotSource {
-  const std::uint32_t* a = nullptr;  // rows `a_row` apart
-  const std::uint32_t* b = nullptr;  // panels `b_panel` apart, each `depth` rows of kDotColumns groups
-  std::int64_t a_row = 0;
-  std::int64_t b_panel = 0;
-  std::int64_t depth = 0;
-  std::int64_t ahead = 0;  // how far beyond b the panels lie that are wanted next
-};
+using DotSource = GemmSource<std::uint32_t>;
 
 // Columns of a panel: one vector.
 inline constexpr std::int64_t kDotColumns = 16;
@@ -111,29 +105,15 @@ DotBlock<Terms, Finish> find_dot_block(std::int64_t rows, std::int64_t panels) {
   return panels == 1 ? kOne[index] : panels == 2 ? kTwo[index] : panels == 4 ? kFour[index] : kEight[index];
 }
 
-// Rows [0, rows) times panels [0, panels): `finish_at(row, panel)` gives what finishes the block that begins there.
-template <class Terms, class FinishAt>
-void dot_strips(DotSource source, std::int64_t rows, std::int64_t panels, const FinishAt& finish_at) {
-  using Finish = decltype(finish_at(std::int64_t{0}, std::int64_t{0}));
-  const std::uint32_t* first_b = source.b;
-  // The rows are split into strips of nearly equal height: 16 rows are 8 + 8. A strip's panels of b are few enough to
-  // stay in the first-level cache while the next strip uses them.
-  const std::int64_t strips = (rows + kDotRows - 1) / kDotRows;
-  const std::int64_t group = dot_panels((rows + strips - 1) / strips);
-  for (std::int64_t panel = 0; panel < panels;) {
-    std::int64_t taken = group;
-    while (taken > panels - panel) taken /= 2;
-    source.b = first_b + panel * source.b_panel;
-    DotSource part = source;
-    for (std::int64_t strip = 0, row = 0; strip < strips; ++strip) {
-      const std::int64_t height = (rows - row) / (strips - strip);
-      part.ahead = strip + 1 == strips ? taken * source.b_panel : 0;
-      find_dot_block<Terms, Finish>(height, taken)(part, finish_at(row, panel));
-      part.a += height * source.a_row;
-      row += height;
-    }
-    panel += taken;
-  }
+// All rows times all panels of a block; Finish{source, target} finishes the sums of a part of it.
+template <class Terms, class Finish>
+void dot_strips(const DotSource& source, const GemmTarget<float>& target) {
+  const std::int64_t rows = target.c.rows;
+  const std::int64_t height = divide_up(rows, divide_up(rows, kDotRows));
+  for_each_strip<kDotColumns>(source, target, kDotRows, dot_panels(height),
+                              [](const DotSource& part, const GemmTarget<float>& block, std::int64_t panels) {
+                                find_dot_block<Terms, Finish>(block.c.rows, panels)(part, Finish{part, block});
+                              });
 }
 
 }  // namespace zhuyi::kernels

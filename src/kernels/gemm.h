@@ -2,7 +2,7 @@
 // Matrix products: c = scale * a b (+ bias) (+ c). Register-blocked, packed, in fixed order per element.
 //
 // Every element of c is summed over k in one order that depends on k alone: not on the number of rows or columns, not
-// on the place in the matrix, not on threads. So a row of a product is bit for bit the same whatever stands in other
+// on its position in the matrix, not on threads. So a row of a product is bit for bit the same whatever stands in other
 // rows.
 
 #include <cstdint>
@@ -46,14 +46,15 @@ class PackedMatrix {
   std::int64_t columns() const { return columns_; }
   std::int64_t bytes() const { return bytes_; }
   Precision precision() const { return precision_; }
-  const float* data() const { return data_.get(); }
+  // Of the precision's Format (kernels/gemm_driver.h).
+  const void* panels() const { return panels_.get(); }
 
  private:
   std::int64_t rows_;
   std::int64_t columns_;
-  std::int64_t bytes_;
+  std::int64_t bytes_ = 0;
   Precision precision_;
-  std::shared_ptr<float[]> data_;
+  std::shared_ptr<const void> panels_;
 };
 
 void gemm(ConstMatrix<float> a, const PackedMatrix& b, Matrix<float> c, const GemmOptions<float>& options = {});

@@ -1,21 +1,18 @@
-#include "kernels/gemm_bf16.h"
+// Products whose terms are rounded to bf16: packing and the finishing of sums for AVX512-BF16 and AMX.
 
 #include <algorithm>
 
 #include "kernels/amx_block.h"
 #include "kernels/dot_block.h"
+#include "kernels/gemm_driver.h"
 #include "kernels/targets.h"
+#include "kernels/transpose.h"
 
 namespace zhuyi::kernels {
 namespace {
 
-// The rows of a step of the search, 32 sentences with 4 hypotheses each, are one tile: the weights are read once.
-constexpr std::int64_t kTileRows = 144;
-// Terms of k in a block: twice as many as in f32, which take as many bytes.
-constexpr std::int64_t kDepth = 2 * kBlockDepth;
-constexpr std::int64_t kPairs = kDepth / 2;
-// Distance of packed rows of a: an odd number of cache lines, so that the rows fall into different cache sets.
-constexpr std::int64_t kPackedStride = kPairs + 16;
+constexpr std::int64_t kPairs = Bf16Format::kDepth / 2;
+constexpr std::int64_t kRowStride = Bf16Format::row_stride(Bf16Format::kDepth);
 
 // The first `count` lanes of 16.
 __mmask16 first_lanes(std::int64_t count) {
@@ -50,43 +47,12 @@ __mmask16 first_lanes(std::int64_t count) {
   _mm512_mask_storeu_epi32(to, mask, _mm512_permutexvar_epi16(order, halves));
 }
 
-// to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns.
-void transpose(const std::uint32_t* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
-               std::uint32_t* to, std::int64_t to_stride) {
-  std::int64_t i = 0;
-  for (; i + 4 <= rows; i += 4) {
-    std::int64_t j = 0;
-    for (; j + 4 <= columns; j += 4) {
-      const auto* source = reinterpret_cast<const float*>(from + i * from_stride + j);
-      auto* out = reinterpret_cast<float*>(to + j * to_stride + i);
-      __m128 r0 = _mm_loadu_ps(source);
-      __m128 r1 = _mm_loadu_ps(source + from_stride);
-      __m128 r2 = _mm_loadu_ps(source + 2 * from_stride);
-      __m128 r3 = _mm_loadu_ps(source + 3 * from_stride);
-      _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-      _mm_storeu_ps(out, r0);
-      _mm_storeu_ps(out + to_stride, r1);
-      _mm_storeu_ps(out + 2 * to_stride, r2);
-      _mm_storeu_ps(out + 3 * to_stride, r3);
-    }
-    for (; j < columns; ++j) {
-      for (std::int64_t s = i; s < i + 4; ++s) to[j * to_stride + s] = from[s * from_stride + j];
-    }
-  }
-  for (; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) to[j * to_stride + i] = from[i * from_stride + j];
-  }
-}
-
-std::uint32_t* places(float* packed) { return reinterpret_cast<std::uint32_t*>(packed); }
-const std::uint32_t* places(const float* packed) { return reinterpret_cast<const std::uint32_t*>(packed); }
-
 // b [depth, columns] into panels, one after the other, the last one filled up with zeros.
-void pack_panels(ConstMatrix<float> b, float* panels) {
+void pack_panels(ConstMatrix<float> b, std::uint32_t* panels) {
   const std::int64_t pairs = (b.rows + 1) / 2;
   for (std::int64_t column = 0; column < b.columns; column += kDotColumns) {
     const std::int64_t width = std::min(kDotColumns, b.columns - column);
-    std::uint32_t* panel = places(panels) + column * pairs;
+    std::uint32_t* panel = panels + column * pairs;
     if (width < kDotColumns) std::fill_n(panel, kDotColumns * pairs, 0U);
     if (b.column_stride == 1) {
       for (std::int64_t k = 0; k < b.rows; k += 2) {
@@ -103,10 +69,10 @@ void pack_panels(ConstMatrix<float> b, float* panels) {
   }
 }
 
-// a [rows, depth] into rows that are kPackedStride apart.
-void pack_rows(ConstMatrix<float> a, float* packed) {
+// a [rows, depth] into rows that are kRowStride apart.
+void pack_rows(ConstMatrix<float> a, std::uint32_t* packed) {
   if (a.column_stride == 1) {
-    for (std::int64_t i = 0; i < a.rows; ++i) pack_along(a.row(i), a.columns, places(packed) + i * kPackedStride);
+    for (std::int64_t i = 0; i < a.rows; ++i) pack_along(a.row(i), a.columns, packed + i * kRowStride);
     return;
   }
   const std::int64_t pairs = (a.columns + 1) / 2;
@@ -117,86 +83,43 @@ void pack_rows(ConstMatrix<float> a, float* packed) {
       const float* even = a.data + row + k * a.column_stride;
       pack_across(even, k + 1 < a.columns ? even + a.column_stride : nullptr, count, columns + k / 2 * 16);
     }
-    transpose(columns, 16, pairs, count, places(packed) + row * kPackedStride, kPackedStride);
+    transpose(columns, 16, pairs, count, packed + row * kRowStride, kRowStride);
   }
 }
 
-// c = scale * sum + start, start = bias and/or c, for the block that begins at `c`.
+// c = scale * sum + start, start = bias and/or c.
 struct Finish {
-  Matrix<float> c;  // from the block's first element to the end of the tile
-  float scale;
-  const float* bias;
-  bool accumulate;
+  const DotSource& source;
+  const GemmTarget<float>& target;
 
   void prefetch(int row, int panel) const {
     const std::int64_t column = panel * kDotColumns;
-    _mm_prefetch(reinterpret_cast<const char*>(c.row(row) + column), _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char*>(c.row(row) + std::min(column + 15, c.columns - 1)), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(target.c.row(row) + column), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(target.c.row(row) + std::min(column + 15, target.c.columns - 1)),
+                 _MM_HINT_T0);
   }
   [[gnu::target("avx512f,avx512bw,avx512vl,avx512bf16"), gnu::always_inline]] inline void operator()(int row, int panel,
                                                                                                      __m512 sum) const {
     const std::int64_t column = panel * kDotColumns;
-    const __mmask16 mask = first_lanes(c.columns - column);
-    float* out = c.row(row) + column;
-    __m512 start = accumulate ? _mm512_maskz_loadu_ps(mask, out) : _mm512_setzero_ps();
-    if (bias != nullptr) start = _mm512_add_ps(start, _mm512_maskz_loadu_ps(mask, bias + column));
-    _mm512_mask_storeu_ps(out, mask, _mm512_fmadd_ps(_mm512_set1_ps(scale), sum, start));
+    const __mmask16 mask = first_lanes(target.c.columns - column);
+    float* out = target.c.row(row) + column;
+    __m512 start = target.accumulate ? _mm512_maskz_loadu_ps(mask, out) : _mm512_setzero_ps();
+    if (target.bias != nullptr) start = _mm512_add_ps(start, _mm512_maskz_loadu_ps(mask, target.bias + column));
+    _mm512_mask_storeu_ps(out, mask, _mm512_fmadd_ps(_mm512_set1_ps(target.scale), sum, start));
   }
 };
 
-// With AMX the tiles are used for any number of rows: they add in another order than vectors do, and a row's sums must
-// not depend on how many rows there are.
-template <bool kAmx>
-void compute_tile(const GemmTile<float>& tile) {
-  const auto multiply = [&](const DotSource& source, std::int64_t rows, std::int64_t panels, const auto& finish_at) {
-    if constexpr (kAmx) {
-      amx_strips<AmxTiles, Bf16Pairs>(source, rows, panels, finish_at(0, 0));
-    } else {
-      dot_strips<Bf16Pairs>(source, rows, panels, finish_at);
-    }
-  };
-  alignas(64) std::uint32_t packed_a[kTileRows * kPackedStride];
-  alignas(64) std::uint32_t packed_b[8 * kDotColumns * kPairs];
-  const std::int64_t k = tile.a.columns;
-  const std::int64_t rows = tile.c.rows;
-  const std::int64_t panels = panel_count<float>(tile.c.columns);
-  for (std::int64_t begin = 0; begin == 0 || begin < k; begin += kDepth) {
-    const std::int64_t depth = std::min(kDepth, k - begin);
-    DotSource source{.a_row = kPackedStride, .b_panel = (depth + 1) / 2 * kDotColumns, .depth = (depth + 1) / 2};
-    if (tile.packed_a != nullptr) {
-      source.a = places(tile.packed_a) + begin / kDepth * (kTileRows * kPackedStride);
-    } else {
-      pack_rows(tile.a.block(0, begin, rows, depth), reinterpret_cast<float*>(packed_a));
-      source.a = packed_a;
-    }
-    const bool first = begin == 0;
-    const auto finish_at = [&](std::int64_t column) {
-      return [&, column](std::int64_t row, std::int64_t panel) {
-        const std::int64_t from = column + panel * kDotColumns;
-        return Finish{tile.c.block(row, from, rows - row, tile.c.columns - from), tile.scale,
-                      first && tile.bias != nullptr ? tile.bias + from : nullptr, !first || tile.accumulate};
-      };
-    };
-    if (tile.panels.data != nullptr) {
-      source.b = places(tile.panels.at(begin, depth, tile.first_panel));
-      multiply(source, rows, panels, finish_at(0));
-      continue;
-    }
-    for (std::int64_t panel = 0; panel < panels; panel += 8) {
-      const std::int64_t column = panel * kDotColumns;
-      const std::int64_t width = std::min(8 * kDotColumns, tile.c.columns - column);
-      pack_panels(tile.b.block(begin, column, depth, width), reinterpret_cast<float*>(packed_b));
-      source.b = packed_b;
-      multiply(source, rows, std::min<std::int64_t>(8, panels - panel), finish_at(column));
-    }
-  }
+void compute_amx(const DotSource& source, const GemmTarget<float>& target) {
+  amx_strips<AmxTiles, Bf16Pairs>(source, target.c.rows, divide_up(target.c.columns, kDotColumns),
+                                  Finish{source, target});
 }
 
 }  // namespace
 
-GemmKernels<float> bf16_kernels() {
-  const auto compute = has_amx() ? compute_tile<true> : compute_tile<false>;
-  return {kTileRows, kDepth, 2, kTileRows * kPackedStride, compute, pack_panels, pack_rows};
+// With AMX the tiles are used for any number of rows: they add in another order than vectors do, and a row's sums must
+// not depend on how many rows there are.
+GemmCode<Bf16Format> gemm_code(Bf16Format) {
+  return {Bf16Format::kTileRows, 0, pack_panels, pack_rows, has_amx() ? compute_amx : dot_strips<Bf16Pairs, Finish>};
 }
 
 }  // namespace zhuyi::kernels

@@ -2,8 +2,9 @@
 // Products with 8-bit weights for inference: rows of a are quantised as they come, sums are exact integers.
 //
 // A weight is stored as round(w / s_j) in [-127, 127] with one scale s_j = largest |w| / 127 a column; a row of a as
-// round(x / r_i) in [-127, 127] with r_i = largest |x| / 127. c = r_i s_j * sum + bias, where sum is an exact 32-bit
-// integer. So c is bit for bit the same in any batch, with any number of threads and on any instruction set.
+// round(x / r_i) in [-127, 127] with r_i = largest |x| / 127 (columns and rows of numbers below 1.5e-36 are zeros:
+// Int8Step in quantize.h). c = r_i s_j * sum + bias, where sum is an exact 32-bit integer. So c is bit for bit the same
+// in any batch, with any number of threads and on any instruction set.
 
 #include <cstdint>
 #include <memory>

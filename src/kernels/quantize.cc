@@ -1,8 +1,8 @@
 #include "kernels/quantize.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 
 #undef HWY_TARGET_INCLUDE
@@ -56,17 +56,7 @@ void quantize(const float* x, std::int64_t n, float factor, std::uint8_t flip, s
   }
 }
 
-// The upper half of the bits, rounded. A number that is not finite keeps its own; a NaN has the first of its fraction
-// set, so that it stays one.
 // NOLINTNEXTLINE: one of several definitions, one for each instruction set
-std::uint16_t nearest_bf16(float number) {
-  const auto bits = std::bit_cast<std::uint32_t>(number);
-  const std::uint32_t quiet = std::isnan(number) ? 0x40 : 0;
-  const std::uint32_t rounding = std::isfinite(number) ? 0x7FFF + ((bits >> 16) & 1) : 0;
-  return static_cast<std::uint16_t>(((bits + rounding) >> 16) | quiet);
-}
-
-// NOLINTNEXTLINE: as above
 void narrow_to_bf16(const float* x, std::int64_t n, Bf16* to) {
   std::int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
@@ -86,16 +76,16 @@ void narrow_to_bf16(const float* x, std::int64_t n, Bf16* to) {
     hn::StoreU(hn::DemoteTo(half, hn::BitCast(whole, upper)), half, &to[i].bits);
   }
 #endif
-  for (; i < n; ++i) to[i].bits = nearest_bf16(x[i]);
+  for (; i < n; ++i) to[i] = to_bf16(x[i]);
 }
 
 // NOLINTNEXTLINE: as above
-void quantize_all(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales) {
-  for (std::int64_t i = 0; i < x.rows; ++i) {
-    const float largest = largest_size(x.row(i), x.columns);
-    scales[i] = largest / 127;
-    quantize(x.row(i), x.columns, largest > 0 ? 127 / largest : 0, flip, to + i * to_stride);
-    std::fill(to + i * to_stride + x.columns, to + (i + 1) * to_stride, flip);
+void quantize_all(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
+  for (std::int64_t i = 0; i < x.rows; ++i, to += to_stride) {
+    const Int8Step step(largest_size(x.row(i), x.columns));
+    quantize(x.row(i), x.columns, step.per_unit, flip, to);
+    for (std::int64_t j = x.columns; j % 4 != 0; ++j) to[j] = flip;
+    std::memcpy(to + to_stride - sizeof step.size, &step.size, sizeof step.size);
   }
 }
 
@@ -109,15 +99,9 @@ HWY_EXPORT(quantize_all);
 HWY_EXPORT(narrow_to_bf16);
 }  // namespace
 
-void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride, float* scales) {
-  HWY_DYNAMIC_DISPATCH(quantize_all)(x, flip, to, to_stride, scales);
+void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
+  HWY_DYNAMIC_DISPATCH(quantize_all)(x, flip, to, to_stride);
 }
-
-namespace {
-
-float number_of(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-
-}  // namespace
 
 void round_to_bf16(std::span<float> numbers) {
   Bf16 narrow[1024];
@@ -133,7 +117,7 @@ void to_bf16(std::span<const float> numbers, std::span<Bf16> to) {
 }
 
 void from_bf16(std::span<const Bf16> numbers, std::span<float> to) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) to[i] = number_of(numbers[i].bits);
+  for (std::size_t i = 0; i < numbers.size(); ++i) to[i] = from_bf16(numbers[i]);
 }
 
 }  // namespace zhuyi::kernels

@@ -1,8 +1,8 @@
 #include "train/communicator.h"
 
-#include <bit>
-#include <cmath>
 #include <cstdlib>
+
+#include "kernels/quantize.h"
 
 namespace zhuyi::train {
 
@@ -16,14 +16,8 @@ std::string broadcast(Communicator& processes, std::string text) {
 
 void OneProcess::abort(int exit_code) { std::_Exit(exit_code); }
 
-std::uint16_t to_bfloat16(float number) {
-  const auto bits = std::bit_cast<std::uint32_t>(number);
-  constexpr std::uint32_t kQuiet = 0x40;  // keeps a NaN from becoming infinity when its low half is cut off
-  if (std::isnan(number)) return static_cast<std::uint16_t>((bits >> 16) | kQuiet);
-  const std::uint32_t half = 0x7fff + ((bits >> 16) & 1);
-  return static_cast<std::uint16_t>((bits + half) >> 16);
-}
+std::uint16_t to_bfloat16(float number) { return kernels::to_bf16(number).bits; }
 
-float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+float from_bfloat16(std::uint16_t bits) { return kernels::from_bf16({bits}); }
 
 }  // namespace zhuyi::train

@@ -53,7 +53,7 @@ class OneProcess final : public Communicator {
 // when there are several and MPI is not to be had. The result must outlive every use, and end before the program does.
 std::unique_ptr<Communicator> connect();
 
-// bfloat16: the upper half of a f32, rounded to the nearest, ties to even; NaN stays NaN.
+// kernels::to_bf16 and from_bf16 over bits, as they travel.
 std::uint16_t to_bfloat16(float number);
 float from_bfloat16(std::uint16_t bits);
 

@@ -87,7 +87,7 @@ std::vector<std::uint32_t> multiply(const std::vector<std::uint32_t>& a, const s
                                     std::int64_t rows, std::int64_t panels, std::int64_t depth) {
   std::vector<std::uint32_t> sums(static_cast<std::size_t>(rows * panels * 16), 1);
   std::vector<int> calls(static_cast<std::size_t>(rows * panels), 0);
-  const DotSource source{a.data(), b.data(), depth + 3, depth * 16, depth};
+  const DotSource source{.a = a.data(), .b = b.data(), .a_row = depth + 3, .b_panel = depth * 16, .depth = depth};
   amx_strips<Tiles, Terms>(source, rows, panels, Keep<Terms>{&sums, &calls, panels * 16});
   for (const int count : calls) EXPECT_EQ(count, 1);
   return sums;

@@ -35,7 +35,7 @@ double tolerance(std::int64_t k, double scale) {
 }
 
 // The bf16 number nearest to x, ties to even, by arithmetic on its bits (IEEE 754 with a fraction of 7 bits).
-inline float to_bf16(float x) {
+inline float nearest_bf16(float x) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &x, sizeof bits);
   bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000;
@@ -100,8 +100,8 @@ void expect_equal_to_plain_loop(const Case& sizes) {
   Framed<T> rounded_a = a;
   Framed<T> rounded_b = b;
   if (sizes.precision == Precision::bf16) {
-    for (T& x : rounded_a.all) x = to_bf16(static_cast<float>(x));
-    for (T& x : rounded_b.all) x = to_bf16(static_cast<float>(x));
+    for (T& x : rounded_a.all) x = nearest_bf16(static_cast<float>(x));
+    for (T& x : rounded_b.all) x = nearest_bf16(static_cast<float>(x));
   }
   reference::gemm<T>(rounded_a.view(), rounded_b.view(), wanted.view(), options);
   gemm<T>(a.view(), b.view(), c.view(), options);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -104,6 +105,38 @@ TEST_P(Int8OnTarget, NotANumberDoesNotLookLikeOne) {
   EXPECT_FALSE(std::isfinite(product(ConstMatrix<float>::dense(a.data(), 1, 70), packed, nullptr)[0]));
 }
 
+// 127 / 2e-38 is more than an f32 holds. A step of 2^-126 is the least there is: 127 of it are a column of numbers,
+// anything smaller one of zeros.
+TEST_P(Int8OnTarget, TinyColumnsAreZerosAndLeaveTheOthersAlone) {
+  const float least = 127 * 0x1p-126F;
+  const std::vector<float> b = {2e-38F,  least,      1e-45F, 127,   // rows of four columns
+                                1e-38F,  -least / 2, 0,      -127,  // 63.5 is a tie, and goes to 64
+                                -2e-38F, 0x1p-126F,  1e-45F, 1};
+  const Int8Matrix packed(ConstMatrix<float>::dense(b.data(), 3, 4));
+  const std::vector<float> a = {127, 126, 1};
+  const std::vector<float> bias = {1, 0, -1, 0.5};
+  const std::vector<float> c = product(ConstMatrix<float>::dense(a.data(), 1, 3), packed, bias.data());
+  EXPECT_EQ(c[0], 1);
+  EXPECT_EQ(c[1], (127 * 127 - 126 * 64 + 1) * 0x1p-126F);
+  EXPECT_EQ(c[2], -1);
+  EXPECT_EQ(c[3], 127 * 127 - 126 * 127 + 1 + 0.5F);
+  for (const std::int64_t column : {0, 2}) {
+    EXPECT_EQ(packed.scales()[static_cast<std::size_t>(column)], 0);
+    for (std::int64_t k = 0; k < 3; ++k) EXPECT_EQ(packed.at(k, column), 0);
+  }
+}
+
+TEST_P(Int8OnTarget, TinyRowsAreZerosAndLeaveTheOthersAlone) {
+  const std::int64_t k = 70;  // whole vectors and a rest
+  std::vector<float> a(static_cast<std::size_t>(3 * k), 2e-38F);
+  std::fill(a.begin() + k, a.begin() + 2 * k, 127.0F);
+  std::fill(a.begin() + 2 * k, a.end(), -1e-45F);
+  const std::vector<float> b(static_cast<std::size_t>(k), 127.0F);
+  const Int8Matrix packed(ConstMatrix<float>::dense(b.data(), k, 1));
+  EXPECT_EQ(product(ConstMatrix<float>::dense(a.data(), 3, k), packed, nullptr),
+            std::vector<float>({0, 127 * 127 * 70, 0}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Int8OnTarget, testing::ValuesIn(available_targets()),
                          [](const auto& info) { return info.param; });
 
@@ -170,13 +203,14 @@ TEST(Int8, RefusesWhatItCannotHold) {
 }
 
 TEST(Quantize, RoundsToEvenAndKeepsZeros) {
-  const std::vector<float> x = {254, 1, 3, 5, -254, -1, 0, 253};  // steps of 2
-  std::vector<std::uint8_t> bytes(12);
+  const std::vector<float> x = {254, 1, 3, 5, -254, -1, 253};  // steps of 2
+  std::vector<std::uint8_t> bytes(16);
+  quantize_rows(ConstMatrix<float>::dense(x.data(), 1, 7), 0x80, bytes.data(), 16);
   float scale = 0;
-  quantize_rows(ConstMatrix<float>::dense(x.data(), 1, 8), 0x80, bytes.data(), 12, &scale);
+  std::memcpy(&scale, &bytes[12], 4);
   EXPECT_EQ(scale, 2);
-  const std::vector<int> wanted = {127, 0, 2, 2, -127, 0, 0, 126, 0, 0, 0, 0};
-  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(static_cast<int>(bytes[i]) - 128, wanted[i]) << i;
+  const std::vector<int> wanted = {127, 0, 2, 2, -127, 0, 126, 0};
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(static_cast<int>(bytes[i]) - 128, wanted[i]) << i;
 }
 
 }  // namespace

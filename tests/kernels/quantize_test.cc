@@ -47,9 +47,10 @@ TEST(Bf16, IsTheNearestAndEvenOfTwo) {
       std::vector<float> wide(numbers.size());
       from_bf16(narrow, wide);
       for (std::size_t i = 0; i < numbers.size(); ++i) {
-        ASSERT_EQ(narrow[i].bits, rounding.to) << target << ", " << std::hex << rounding.from << ", place " << i;
+        ASSERT_EQ(narrow[i].bits, rounding.to) << target << ", " << std::hex << rounding.from << ", number " << i;
         ASSERT_EQ(std::bit_cast<std::uint32_t>(rounded[i]), std::uint32_t{rounding.to} << 16) << target;
         ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::uint32_t{rounding.to} << 16) << target;
+        ASSERT_EQ(to_bf16(numbers[i]).bits, rounding.to) << std::hex << rounding.from;
       }
     }
   });

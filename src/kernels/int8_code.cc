@@ -1,0 +1,131 @@
+// Products with 8-bit weights: quantising rows of a, and exact sums of integers with AMX, VNNI, AVX2 and without.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/amx_block.h"
+#include "kernels/dot_block.h"
+#include "kernels/gemm_driver.h"
+#include "kernels/quantize.h"
+#include "kernels/targets.h"
+
+namespace zhuyi::kernels {
+namespace {
+
+constexpr std::int64_t kQuad = Int8Format::kTerms;
+using Source = GemmSource<std::uint32_t>;
+using Target = GemmTarget<float>;
+
+template <std::uint8_t kFlip>
+void pack_rows(ConstMatrix<float> a, std::uint32_t* rows) {
+  quantize_rows(a, kFlip, reinterpret_cast<std::uint8_t*>(rows), Int8Format::row_stride(a.columns) * kQuad);
+}
+
+float row_scale(const Source& source, std::int64_t row) {
+  return std::bit_cast<float>(source.a[(row + 1) * source.a_row - 1]);
+}
+
+// An element of c from its exact sum. Every instruction set does the same arithmetic. (Inlined, so that code for AVX2
+// does the last step with its own instruction.)
+[[gnu::always_inline]] inline float finished(const Source& source, const Target& target, std::int64_t i, std::int64_t j,
+                                             std::int32_t sum) {
+  float start = target.accumulate ? target.c(i, j) : 0.0F;
+  if (target.bias != nullptr) start += target.bias[j];
+  return std::fma(row_scale(source, i) * target.column_scales[j], static_cast<float>(sum), start);
+}
+
+// AVX-512 with VNNI: a is unsigned, 128 more than it should be, so 128 times the column's sum is taken off.
+struct FinishQuads {
+  const Source& source;
+  const Target& target;
+
+  void prefetch(int, int) const {}
+  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"), gnu::always_inline]] inline void operator()(
+      int i, int panel, ByteQuads::Sum lanes) const {
+    const std::int64_t j = panel * kDotColumns;
+    const std::int64_t left = target.c.columns - j;
+    const auto mask = static_cast<__mmask16>(left >= 16 ? 0xFFFF : (1 << left) - 1);
+    const auto sum = reinterpret_cast<__m512i>(lanes);
+    float* out = target.c.row(i) + j;
+    const __m512i more = _mm512_maskz_slli_epi32(mask, _mm512_maskz_loadu_epi32(mask, target.column_sums + j), 7);
+    const __m512 exact = _mm512_maskz_cvtepi32_ps(mask, _mm512_sub_epi32(sum, more));
+    const __m512 scale =
+        _mm512_mul_ps(_mm512_set1_ps(row_scale(source, i)), _mm512_maskz_loadu_ps(mask, target.column_scales + j));
+    __m512 start = target.accumulate ? _mm512_maskz_loadu_ps(mask, out) : _mm512_setzero_ps();
+    if (target.bias != nullptr) start = _mm512_add_ps(start, _mm512_maskz_loadu_ps(mask, target.bias + j));
+    _mm512_mask_storeu_ps(out, mask, _mm512_fmadd_ps(scale, exact, start));
+  }
+};
+
+// Fewer rows than this fill a tile so badly that vectors are faster. (Integers are exact either way.)
+constexpr std::int64_t kAmxRows = 9;
+
+void compute_amx(const Source& source, const Target& target) {
+  if (target.c.rows < kAmxRows) return dot_strips<ByteQuads, FinishQuads>(source, target);
+  amx_strips<AmxTiles, ByteQuads>(source, target.c.rows, divide_up(target.c.columns, kDotColumns),
+                                  FinishQuads{source, target});
+}
+
+// AVX2: |a| times b with the sign of a. Two products of at most 127 * 127 fit 16 bits, so nothing saturates.
+template <int kRows>
+[[gnu::target("avx2,fma")]] void multiply_avx2(const Source& source, const Target& target) {
+  __m256i sums[kRows][2];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) sums[i][0] = sums[i][1] = _mm256_setzero_si256();
+  const __m256i ones = _mm256_set1_epi16(1);
+  for (std::int64_t k = 0; k < source.depth; ++k) {
+    const auto* b = reinterpret_cast<const __m256i*>(source.b + k * kDotColumns);
+    const __m256i b0 = _mm256_loadu_si256(b);
+    const __m256i b1 = _mm256_loadu_si256(b + 1);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+      const __m256i x = _mm256_set1_epi32(static_cast<int>(source.a[i * source.a_row + k]));
+      const __m256i size = _mm256_abs_epi8(x);
+      const __m256i p0 = _mm256_maddubs_epi16(size, _mm256_sign_epi8(b0, x));
+      const __m256i p1 = _mm256_maddubs_epi16(size, _mm256_sign_epi8(b1, x));
+      sums[i][0] = _mm256_add_epi32(sums[i][0], _mm256_madd_epi16(p0, ones));
+      sums[i][1] = _mm256_add_epi32(sums[i][1], _mm256_madd_epi16(p1, ones));
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    alignas(32) std::int32_t whole[kDotColumns];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(whole), sums[i][0]);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(whole) + 1, sums[i][1]);
+    for (std::int64_t j = 0; j < target.c.columns; ++j) target.c(i, j) = finished(source, target, i, j, whole[j]);
+  }
+}
+
+void compute_avx2(const Source& source, const Target& target) {
+  constexpr void (*kKernels[])(const Source&, const Target&) = {multiply_avx2<1>, multiply_avx2<2>, multiply_avx2<3>,
+                                                                multiply_avx2<4>};
+  for_each_strip<kDotColumns>(
+      source, target, std::ssize(kKernels), 1,
+      [&](const Source& part, const Target& block, std::int64_t) { kKernels[block.c.rows - 1](part, block); });
+}
+
+void compute_plain(const Source& source, const Target& target) {
+  for (std::int64_t j = 0; j < target.c.columns; ++j) {
+    const auto* b = reinterpret_cast<const std::int8_t*>(source.b + j / kDotColumns * source.b_panel + j % kDotColumns);
+    for (std::int64_t i = 0; i < target.c.rows; ++i) {
+      const auto* a = reinterpret_cast<const std::int8_t*>(source.a + i * source.a_row);
+      std::int32_t sum = 0;
+      for (std::int64_t k = 0; k < source.depth; ++k) {
+        for (std::int64_t t = 0; t < kQuad; ++t) sum += a[k * kQuad + t] * b[k * kDotColumns * kQuad + t];
+      }
+      target.c(i, j) = finished(source, target, i, j, sum);
+    }
+  }
+}
+
+}  // namespace
+
+GemmCode<Int8Format> gemm_code(Int8Format) {
+  constexpr std::int64_t kRows = Int8Format::kTileRows;
+  if (has_amx()) return {kRows, 0, nullptr, pack_rows<0x80>, compute_amx};
+  if (has_vnni()) return {kRows, 0, nullptr, pack_rows<0x80>, dot_strips<ByteQuads, FinishQuads>};
+  return {kRows, 0, nullptr, pack_rows<0>, current_target() == "SSE2" ? compute_plain : compute_avx2};
+}
+
+}  // namespace zhuyi::kernels
