@@ -34,7 +34,7 @@ def zhuyi(a, folder):
                "--max-length-factor", "0", "--max-length-extra", str(LONGEST), "--threads", str(a.threads),
                *(["--batch", str(a.batch)] if a.batch else []), "--output", output, a.text]
     start = time.perf_counter()
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)  # of this process alone, not of quantize
     seconds = time.perf_counter() - start
     if status:
