@@ -20,10 +20,10 @@ Adam::Adam(const autograd::Parameters& parameters, const AdamOptions& options, c
     // The gap behind a parameter goes with it: its numbers and gradients are zero and stay so.
     const std::int64_t end = i + 1 < list.size() ? list[i + 1]->offset : parameters.flat().size();
     const bool decays = options.decay > 0 && parameter.rows > 1;
-    if (!ranges_.empty() && ranges_.back().end == parameter.offset && ranges_.back().decays == decays) {
-      ranges_.back().end = end;
+    if (!runs_.empty() && runs_.back().end == parameter.offset && runs_.back().decays == decays) {
+      runs_.back().end = end;
     } else {
-      ranges_.push_back({parameter.offset, end, total, decays});
+      runs_.push_back({parameter.offset, end, total, decays});
     }
     total += end - parameter.offset;
   }
@@ -45,14 +45,14 @@ void Adam::step(const autograd::Parameters& parameters, const autograd::Gradient
   step.gradient_scale = gradient_scale;
   visit(parameters.flat().dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for (const Range& range : ranges_) {
-      const auto count = static_cast<std::size_t>(range.end - range.begin);
+    for (const Run& run : runs_) {
+      const auto count = static_cast<std::size_t>(run.end - run.begin);
       const auto part = [&](const Tensor& block, std::int64_t begin) {
         return block.data<T>().subspan(static_cast<std::size_t>(begin), count);
       };
-      step.decay = range.decays ? options_.decay : 0;
-      kernels::adam<T>(step, part(gradients.flat(), range.begin), part(moment1_, range.moments),
-                       part(moment2_, range.moments), part(parameters.flat(), range.begin));
+      step.decay = run.decays ? options_.decay : 0;
+      kernels::adam<T>(step, part(gradients.flat(), run.begin), part(moment1_, run.moments),
+                       part(moment2_, run.moments), part(parameters.flat(), run.begin));
     }
   });
 }

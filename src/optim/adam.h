@@ -35,7 +35,7 @@ class Adam : public Optimizer {
 
  private:
   // Neighbours in the flat block that are treated alike, and where their moments begin.
-  struct Range {
+  struct Run {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     std::int64_t moments = 0;
@@ -43,7 +43,7 @@ class Adam : public Optimizer {
   };
 
   AdamOptions options_;
-  std::vector<Range> ranges_;
+  std::vector<Run> runs_;
   tensor::Tensor moment1_;
   tensor::Tensor moment2_;
   std::int64_t steps_ = 0;
