@@ -35,7 +35,7 @@ Judgement judge(const formats::Model& model, const std::string& source, const st
   autograd::Run run;
   const nn::Transformer& transformer = *model.transformer;
   const tensor::Tensor logits =
-      transformer.logits(transformer.decode(targets, transformer.encode(sources, run), run), run).value();
+      transformer.logits(transformer.decode(targets, transformer.encode(sources, run), run).value());
   Judgement result{.log_probability = 0, .length = static_cast<double>(written.size())};
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i);
