@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the translation of a real text by one trained model, in zhuyi and in CTranslate2, with the same search.
 
-zhuyi runs as a whole program (start, reading, pieces, search, text) over a frozen model; of CTranslate2 only the search is
+zhuyi runs as a whole program (start, reading, pieces, search, text) over a quantised model; of CTranslate2 only the search is
 timed, after the model is loaded and the text cut into pieces. Output tokens are the pieces of the translations, each with
 its end, whoever made them. The search is CTranslate2's: length penalty n^alpha with alpha 1, ended by as many finished
 hypotheses as the beam is wide, at most 256 pieces.
@@ -26,16 +26,16 @@ LONGEST = 256
 
 
 def zhuyi(a, folder):
-    """Freezes the model and runs the program: (translations, seconds, figures of the result)."""
+    """Quantises the model and runs the program: (translations, seconds, figures of the result)."""
     model, output = folder / f"{a.precision}.safetensors", folder / "output"
-    subprocess.run([a.zhuyi, "freeze", a.model, "--precision", a.precision, "--output", model], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([a.zhuyi, "quantize", a.model, "--precision", a.precision, "--output", model], check=True, stdout=subprocess.DEVNULL)
     command = [a.zhuyi, "translate", "--model", model, "--no-split", "--no-protect", "--max-repeats", "0", "--max-source-tokens", "1000",
                "--beam", str(a.beam), "--length-penalty", "power", "--alpha", "1", "--stop", "beam-finished",
                "--max-length-factor", "0", "--max-length-extra", str(LONGEST), "--threads", str(a.threads),
                *(["--batch", str(a.batch)] if a.batch else []), "--output", output, a.text]
     start = time.perf_counter()
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)  # of this process alone, not of freeze
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)  # of this process alone, not of quantize
     seconds = time.perf_counter() - start
     if status:
         raise SystemExit(f"failed: {command}")

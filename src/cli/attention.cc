@@ -297,19 +297,19 @@ Action attention_command(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->option_text("NUMBERS [" + initial + "]");
   };
-  points("--keys", options->keys, "What is known: numbers separated by commas, or vectors such as 1:2,3:4", kKeys);
-  points("--values", options->values, "What each key stands for, one a key", kValues);
-  points("--query", options->queries, "What is asked; several with commas or by giving the option again", kQuery);
-  app.add_option("--kernel", options->kernel, "How alike query and key are: gaussian, dot or scaled-dot")
+  points("--keys", options->keys, "what is known: numbers separated by commas, or vectors such as 1:2,3:4", kKeys);
+  points("--values", options->values, "what each key stands for, one a key", kValues);
+  points("--query", options->queries, "what is asked; several with commas or by giving the option again", kQuery);
+  app.add_option("--kernel", options->kernel, "how alike query and key are: gaussian, dot or scaled-dot")
       ->check(CLI::IsMember({"gaussian", "dot", "scaled-dot"}))
       ->option_text("NAME [gaussian]");
   CLI::Option* bandwidth =
-      app.add_option("--bandwidth", options->bandwidth, "Of the gaussian kernel, in units of the keys")
+      app.add_option("--bandwidth", options->bandwidth, "width of the gaussian kernel, in units of the keys")
           ->option_text("NUMBER [1]");
   app.add_option("--plot", options->plot,
-                 "A drawing of f over a range of queries, for a quarter, once and four times the bandwidth")
+                 "a drawing of f over a range of queries, for a quarter, once and four times the bandwidth")
       ->option_text("FILE.svg");
-  app.add_flag("--json", options->json, "Print one JSON object, its numbers in full precision");
+  app.add_flag("--json", options->json, "one JSON object, its numbers in full precision");
   return [options, bandwidth] {
     base::check(bandwidth->count() == 0 || options->kernel == "gaussian",
                 "--bandwidth belongs to the gaussian kernel; {} has none", options->kernel);

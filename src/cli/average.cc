@@ -29,10 +29,10 @@ void run(const Options& options) {
 
 Action average_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("models", options->models, "Models, snapshots or checkpoints of one run")
+  app.add_option("models", options->models, "models, snapshots or checkpoints of one run")
       ->required()
       ->option_text("MODEL...");
-  app.add_option("-o,--output", options->output, "The mean")->required()->option_text("FILE");
+  app.add_option("-o,--output", options->output, "the mean")->required()->option_text("FILE");
   return [options] { run(*options); };
 }
 

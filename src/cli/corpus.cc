@@ -70,39 +70,39 @@ Action corpus_command(CLI::App& app) {
   data::FilterOptions& filters = options->corpus.filters;
   app.add_option(
          "source", options->corpus.sources,
-         "Texts: pairs:SOURCE_FILE,TARGET_FILE (line n translates line n), tsv:FILE (source TAB target [TAB "
+         "texts: pairs:SOURCE_FILE,TARGET_FILE (line n translates line n), tsv:FILE (source TAB target [TAB "
          "document]), "
          "html:SOURCE_DIR,TARGET_DIR (the same pages in two languages), mo:FILE (gettext catalogue, or a folder "
          "of them); text files may be gzipped")
       ->required()
       ->option_text("SOURCE...");
-  app.add_option("-o,--output", options->corpus.output, "The pairs: lines 'source TAB target TAB document'")
+  app.add_option("-o,--output", options->corpus.output, "the pairs: lines 'source TAB target TAB document'")
       ->required()
       ->option_text("OUT.tsv");
-  app.add_option("--max-characters", filters.max_length, "Characters of a side at most; longer pairs are dropped")
+  app.add_option("--max-characters", filters.max_length, "characters of a side at most; longer pairs are dropped")
       ->option_text(fmt::format("N [{}]", filters.max_length));
   app.add_option("--max-ratio", filters.max_ratio,
-                 "How many times as long one side may be (a Chinese character counts 3); other pairs are dropped")
+                 "how many times as long one side may be (a Chinese character counts 3); other pairs are dropped")
       ->option_text(fmt::format("F [{}]", filters.max_ratio));
   const std::map<std::string, data::Script> scripts{{"han", data::Script::han}, {"any", data::Script::any}};
   app.add_option("--target-script", filters.target_script,
-                 "Script of which a target must have a character: han or any; other pairs are dropped")
+                 "script of which a target must have a character: han or any; other pairs are dropped")
       ->transform(CLI::CheckedTransformer(scripts, CLI::ignore_case).description(""))
       ->option_text("NAME [han]");
   app.add_flag("!--keep-paragraphs", options->corpus.split_paragraphs,
-               "Keep paragraphs of html and mo whole, where both sides have as many sentences too");
+               "whole paragraphs of html and mo, where both sides have as many sentences, too");
   app.add_option(
          "--hold-out", options->hold_out,
-         "Whole documents to hold out, as in valid=2%,test=2%: written to OUT.valid.tsv and OUT.test.tsv, their "
+         "whole documents to hold out, as in valid=2%,test=2%: written to OUT.valid.tsv and OUT.test.tsv, their "
          "sources removed from OUT.tsv")
       ->option_text("PARTS");
   app.add_option("--hold-out-documents", options->hold_out_documents,
-                 "What is found in the names of documents that may be held out, a regular expression")
+                 "what is found in the names of documents that may be held out, a regular expression")
       ->option_text("REGEX");
-  app.add_option("--seed", options->seed, "Another seed holds out other documents")
+  app.add_option("--seed", options->seed, "another seed holds out other documents")
       ->check(CLI::NonNegativeNumber)
       ->option_text(fmt::format("N [{}]", options->seed));
-  app.add_flag("--per-source", options->per_source, "Tell what each source gave as well");
+  app.add_flag("--per-source", options->per_source, "what each source gave, too");
   return [options] { run(*options); };
 }
 

@@ -111,26 +111,26 @@ void print_json(const Scores& scores) {
 
 Action evaluate_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("reference", options->reference, "The right translations, one sentence a line (UTF-8)")
+  app.add_option("reference", options->reference, "the right translations, one sentence a line (UTF-8)")
       ->required()
       ->option_text("REFERENCE");
-  app.add_option("hypothesis", options->hypothesis, "The translations to judge, line by line; - is standard input")
+  app.add_option("hypothesis", options->hypothesis, "the translations to judge, line by line; - is standard input")
       ->option_text("HYPOTHESIS [-]");
   app.add_option("--tokenize", options->tokenization,
-                 "Words that BLEU counts: 13a, zh, char, intl or none; auto is zh where the reference is mostly Han, "
+                 "words that BLEU counts: 13a, zh, char, intl or none; auto is zh where the reference is mostly Han, "
                  "else 13a")
       ->check(CLI::IsMember({"auto", "13a", "zh", "char", "intl", "none"}))
       ->option_text("NAME [auto]");
-  app.add_option("--metric", options->metric, "Measures to compute: bleu, chrf or both")
+  app.add_option("--metric", options->metric, "measures to compute: bleu, chrf or both")
       ->check(CLI::IsMember({"bleu", "chrf", "both"}))
       ->option_text("NAME [both]");
-  app.add_option("--chrf-word-order", options->chrf_word_order, "Words that chrF counts as well; 2 is chrF++")
+  app.add_option("--chrf-word-order", options->chrf_word_order, "words that chrF counts as well; 2 is chrF++")
       ->check(CLI::Range(0, 9))
       ->option_text("N [0]");
-  app.add_option("--width", options->width, "Digits of the scores behind the point, up to 17")
+  app.add_option("--width", options->width, "digits of the scores behind the point, up to 17")
       ->check(CLI::Range(0, 17))
       ->option_text("N [1]");
-  app.add_flag("--json", options->json, "Print one JSON object, its numbers in full precision");
+  app.add_flag("--json", options->json, "one JSON object, its numbers in full precision");
   return [options] {
     const Scores scores = evaluate(*options);
     if (options->json) {

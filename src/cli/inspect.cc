@@ -177,12 +177,13 @@ void run(const Options& options) {
 
 Action inspect_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("model", options->model, "The model")->option_text("MODEL");
-  app.add_option("--preset", options->preset, "Describe a named configuration instead of a model")->option_text("NAME");
-  app.add_option("--vocabulary", options->vocabulary, "Pieces of that configuration, one vocabulary for both sides")
+  app.add_option("model", options->model, "the model")->option_text("MODEL");
+  app.add_option("--preset", options->preset, "named configuration to describe instead of a model")
+      ->option_text("NAME");
+  app.add_option("--vocabulary", options->vocabulary, "pieces of that configuration, one vocabulary for both sides")
       ->check(CLI::Range(4, 1 << 24))
       ->option_text(fmt::format("N [{}]", options->vocabulary));
-  app.add_flag("--json", options->json, "Print one JSON object");
+  app.add_flag("--json", options->json, "one JSON object");
   return [options] { run(*options); };
 }
 

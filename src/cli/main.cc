@@ -50,6 +50,17 @@ const std::vector<CommandEntry>& commands() {
   return list;
 }
 
+// Flags that switch something off are shown by their names alone, without CLI11's "{false}".
+class HelpFormat : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    const std::string mark = "{false}";
+    std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    for (std::size_t at = name.find(mark); at != std::string::npos; at = name.find(mark)) name.erase(at, mark.size());
+    return name;
+  }
+};
+
 int complain(const std::string& message, int code) {
   std::cout.flush();
   std::cerr << "zhuyi: " << message << "\n";
@@ -90,7 +101,9 @@ int run(const std::vector<std::string>& given) {
   for (const std::string& remark : remarks) complain(remark, 0);
   const std::string command = named_command(words);
   CLI::App app("Zhuyi: train a Transformer on your own bilingual text, and translate with it", "zhuyi");
-  app.set_version_flag("--version", "zhuyi " ZHUYI_VERSION);
+  app.formatter(std::make_shared<HelpFormat>());
+  app.set_help_flag("-h,--help", "this page");
+  app.set_version_flag("--version", "zhuyi " ZHUYI_VERSION, "the program's version");
   app.option_defaults()->always_capture_default();
   app.require_subcommand(1);
   cli::Action action;

@@ -32,9 +32,9 @@ void run(const Options& options) {
 
 Action quantize_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("model", options->model, "The trained model")->required()->option_text("MODEL");
-  app.add_option("-o,--output", options->output, "The quantised model")->required()->option_text("FILE");
-  app.add_option("--precision", options->precision, "Form of the weights: int8, bf16 or f32")
+  app.add_option("model", options->model, "the trained model")->required()->option_text("MODEL");
+  app.add_option("-o,--output", options->output, "the quantised model")->required()->option_text("FILE");
+  app.add_option("--precision", options->precision, "form of the weights: int8, bf16 or f32")
       ->check(CLI::IsMember({"int8", "bf16", "f32"}))
       ->option_text(fmt::format("NAME [{}]", options->precision));
   return [options] { run(*options); };

@@ -46,12 +46,12 @@ void run(const Options& options) {
 
 Action report_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("runs", options->runs, "Directories of training runs")->required()->option_text("RUN...");
-  app.add_option("-o,--output", options->output, "The HTML page")
+  app.add_option("runs", options->runs, "directories of training runs")->required()->option_text("RUN...");
+  app.add_option("-o,--output", options->output, "the HTML page")
       ->option_text(fmt::format("FILE [{}]", options->output));
   const std::map<std::string, ReportAxis> axes = {
       {"tokens", ReportAxis::tokens}, {"steps", ReportAxis::steps}, {"minutes", ReportAxis::minutes}};
-  app.add_option("--axis", options->axis, "What the curves run along: tokens, steps or minutes")
+  app.add_option("--axis", options->axis, "what the curves run along: tokens, steps or minutes")
       ->transform(CLI::CheckedTransformer(axes).description(""))
       ->option_text("NAME [tokens]");
   return [options] { run(*options); };

@@ -68,21 +68,20 @@ void run(const Options& options) {
 
 Action score_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("-m,--model", options->model, "The model")->required()->option_text("MODEL");
-  app.add_option("pairs", options->pairs, "Lines 'source TAB translation', as zhuyi corpus writes them")
+  app.add_option("-m,--model", options->model, "the model")->required()->option_text("MODEL");
+  app.add_option("pairs", options->pairs, "lines 'source TAB translation', as zhuyi corpus writes them")
       ->required()
       ->option_text("PAIRS.tsv");
-  app.add_flag(
-      "--pieces", options->pieces,
-      "The translations are pieces of the vocabulary with spaces between, as translate --format json has them");
-  app.add_flag("--normalized", options->normalized, "Divide by the length penalty, as the search does to compare");
-  app.add_flag("--per-token", options->per_token,
-               "After the score a tab and the log-probability of each piece, the end's last");
+  app.add_flag("--pieces", options->pieces,
+               "translations in pieces of the vocabulary with spaces between, as translate --format json has them");
+  app.add_flag("--normalized", options->normalized,
+               "scores divided by the length penalty, as the search does to compare");
+  app.add_flag("--per-token", options->per_token, "score, a tab and the log-probability of each piece, the end's last");
   declare_length_penalty(app, options->search);
-  app.add_option("--batch", options->batch, "Pairs scored together; changes the speed, never a number")
+  app.add_option("--batch", options->batch, "pairs scored together; changes the speed, never a number")
       ->check(CLI::Range(1, 65536))
       ->option_text(fmt::format("N [{}]", options->batch));
-  app.add_option("--threads", options->threads, "Threads")->check(CLI::Range(1, 1024))->option_text("N [all cores]");
+  app.add_option("--threads", options->threads, "threads")->check(CLI::Range(1, 1024))->option_text("N [all cores]");
   return [options] { run(*options); };
 }
 

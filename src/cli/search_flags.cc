@@ -8,10 +8,10 @@ namespace zhuyi::cli {
 
 void declare_length_penalty(CLI::App& app, SearchFlags& flags) {
   app.add_option("--length-penalty", flags.length_penalty,
-                 "What the log-probability of n pieces is divided by: gnmt ((5+n)/6)^alpha, power n^alpha, none 1")
+                 "what the log-probability of n pieces is divided by: gnmt ((5+n)/6)^alpha, power n^alpha, none 1")
       ->check(CLI::IsMember({"gnmt", "power", "none"}))
       ->option_text(fmt::format("NAME [{}]", flags.length_penalty));
-  app.add_option("--alpha", flags.options.alpha, "The penalty's exponent; more favours longer translations")
+  app.add_option("--alpha", flags.options.alpha, "the penalty's exponent; more favours longer translations")
       ->check(CLI::Range(0.0, 100.0))
       ->option_text(fmt::format("A [{}]", flags.options.alpha));
 }
@@ -20,19 +20,19 @@ namespace {
 
 void declare_lengths(CLI::App& app, infer::SearchOptions& options) {
   app.add_option("--max-length-factor", options.max_length_factor,
-                 "Most pieces of a translation: F * source pieces + extra")
+                 "most pieces of a translation: F * source pieces + extra")
       ->check(CLI::Range(0.0, 1000.0))
       ->option_text(fmt::format("F [{}]", options.max_length_factor));
-  app.add_option("--max-length-extra", options.max_length_extra, "Extra pieces of that limit")
+  app.add_option("--max-length-extra", options.max_length_extra, "extra pieces of that limit")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.max_length_extra));
-  app.add_option("--max-length", options.max_length, "Most pieces of a translation, whatever the source's length")
+  app.add_option("--max-length", options.max_length, "most pieces of a translation, whatever the source's length")
       ->check(CLI::Range(1, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.max_length));
-  app.add_option("--min-length", options.min_length, "Pieces before a translation may end")
+  app.add_option("--min-length", options.min_length, "pieces before a translation may end")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.min_length));
-  app.add_option("--min-length-factor", options.min_length_factor, "Pieces before it may end, too: F * source pieces")
+  app.add_option("--min-length-factor", options.min_length_factor, "pieces before it may end, too: F * source pieces")
       ->check(CLI::Range(0.0, 1000.0))
       ->option_text(fmt::format("F [{}]", options.min_length_factor));
 }
@@ -43,31 +43,32 @@ void declare_penalties(CLI::App& app, infer::SearchOptions& options) {
       ->check(CLI::Range(0.0, 100.0))
       ->option_text(fmt::format("B [{}]", options.coverage_penalty));
   app.add_option("--repetition-penalty", options.repetition_penalty,
-                 "Factor of the log-probability of a piece that was used already")
+                 "factor of the log-probability of a piece that was used already")
       ->check(CLI::Range(0.01, 100.0))
       ->option_text(fmt::format("R [{}]", options.repetition_penalty));
-  app.add_option("--no-repeat-ngram", options.no_repeat_ngram, "Pieces in a row that do not occur twice; 0: any may")
+  app.add_option("--no-repeat-ngram", options.no_repeat_ngram, "pieces in a row that do not occur twice; 0: any may")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.no_repeat_ngram));
   app.add_option(
          "--max-repeats", options.max_repeats,
-         "Times in a row that a block of up to 8 pieces may stand, unless one stands more often in the source; 0: any")
+         "times in a row that a block of up to 8 pieces may stand, unless one stands more often in the source; 0: any")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options.max_repeats));
 }
 
 void declare_sampling(CLI::App& app, infer::Sampling& sampling) {
-  app.add_flag("--sample", sampling.on, "Draw the translation (with --n-best N, N of them) instead of searching");
+  app.add_flag("--sample", sampling.on,
+               "translations that are drawn (with --n-best N, N of them) instead of searched for");
   app.add_option("--temperature", sampling.temperature, "T of drawing in proportion to p^(1/T)")
       ->check(CLI::Range(0.001, 1000.0))
       ->option_text(fmt::format("T [{}]", sampling.temperature));
-  app.add_option("--top-k", sampling.top_k, "Most probable pieces, among which is drawn; 0: all")
+  app.add_option("--top-k", sampling.top_k, "most probable pieces, among which is drawn; 0: all")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("K [{}]", sampling.top_k));
-  app.add_option("--top-p", sampling.top_p, "Share that the fewest of these sum up to, among which is drawn")
+  app.add_option("--top-p", sampling.top_p, "share that the fewest of these sum up to, among which is drawn")
       ->check(CLI::Range(1e-6, 1.0))
       ->option_text(fmt::format("P [{}]", sampling.top_p));
-  app.add_option("--seed", sampling.seed, "Another seed draws other translations; a line's draw depends on it alone")
+  app.add_option("--seed", sampling.seed, "another seed draws other translations; a line's draw depends on it alone")
       ->option_text(fmt::format("N [{}]", sampling.seed));
 }
 
@@ -75,18 +76,18 @@ void declare_sampling(CLI::App& app, infer::Sampling& sampling) {
 
 void declare_search(CLI::App& app, SearchFlags& flags) {
   infer::SearchOptions& options = flags.options;
-  app.add_option("--beam", options.beam_size, "Hypotheses kept alive; 1 is greedy search, the fastest")
+  app.add_option("--beam", options.beam_size, "hypotheses kept alive; 1 is greedy search, the fastest")
       ->check(CLI::Range(1, 65536))
       ->option_text(fmt::format("N [{}]", options.beam_size));
   declare_length_penalty(app, flags);
   declare_lengths(app, options);
   declare_penalties(app, options);
   app.add_option("--stop", flags.stop,
-                 "End of the search: bound, when nothing better can come; beam-finished, when --patience times --beam "
+                 "end of the search: bound, when nothing better can come; beam-finished, when --patience times --beam "
                  "hypotheses have ended; first-finished, when one has")
       ->check(CLI::IsMember({"bound", "beam-finished", "first-finished"}))
       ->option_text(fmt::format("NAME [{}]", flags.stop));
-  app.add_option("--patience", options.patience, "Factor of --stop beam-finished")
+  app.add_option("--patience", options.patience, "factor of --stop beam-finished")
       ->check(CLI::Range(0.001, 1000.0))
       ->option_text(fmt::format("F [{}]", options.patience));
   declare_sampling(app, options.sampling);

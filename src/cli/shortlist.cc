@@ -47,20 +47,20 @@ void run(const Options& options) {
 
 Action shortlist_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("-m,--model", options->model, "The model")->required()->option_text("MODEL");
-  app.add_option("pairs", options->pairs, "Its training text: lines 'source TAB translation'")
+  app.add_option("-m,--model", options->model, "the model")->required()->option_text("MODEL");
+  app.add_option("pairs", options->pairs, "its training text: lines 'source TAB translation'")
       ->required()
       ->option_text("PAIRS.tsv");
-  app.add_option("-o,--output", options->output, "The shortlist, for zhuyi translate --shortlist")
+  app.add_option("-o,--output", options->output, "the shortlist, for zhuyi translate --shortlist")
       ->required()
       ->option_text("FILE");
-  app.add_option("--best", options->shortlist.best, "Target pieces for each source piece")
+  app.add_option("--best", options->shortlist.best, "target pieces for each source piece")
       ->check(CLI::Range(1, 1 << 20))
       ->option_text(fmt::format("N [{}]", options->shortlist.best));
-  app.add_option("--frequent", options->shortlist.frequent, "The most frequent target pieces, for every sentence")
+  app.add_option("--frequent", options->shortlist.frequent, "the most frequent target pieces, for every sentence")
       ->check(CLI::Range(0, 1 << 20))
       ->option_text(fmt::format("N [{}]", options->shortlist.frequent));
-  app.add_option("--threads", options->threads, "Threads")->check(CLI::Range(1, 1024))->option_text("N [all cores]");
+  app.add_option("--threads", options->threads, "threads")->check(CLI::Range(1, 1024))->option_text("N [all cores]");
   return [options] { run(*options); };
 }
 

@@ -135,42 +135,41 @@ void declare_training(CLI::App& app, Options& options) {
   const std::string group = "Training";
   text::TokenizerTraining& training = options.training;
   app.add_option("-i,--input", options.inputs,
-                 "Text to learn from, one sentence a line; .tsv files hold source TAB target; gzip is unpacked")
+                 "text to learn from, one sentence a line; .tsv files hold source TAB target; gzip is unpacked")
       ->option_text("FILE...")
       ->group(group);
-  app.add_option("-o,--output", options.output, "The model")->option_text("MODEL")->group(group);
-  app.add_option("-n,--vocabulary", training.size, "Pieces in all, byte and special ones included")
+  app.add_option("-o,--output", options.output, "the model")->option_text("MODEL")->group(group);
+  app.add_option("-n,--vocabulary", training.size, "pieces in all, byte and special ones included")
       ->option_text(fmt::format("N [{}]", training.size))
       ->group(group);
-  app.add_flag("--vocabulary-is-limit", training.size_is_limit,
-               "Take fewer pieces where the text is too small for so many")
+  app.add_flag("--vocabulary-is-limit", training.size_is_limit, "fewer pieces where the text is too small for so many")
       ->group(group);
-  app.add_option("--tokenizer-type", options.type, "What to learn: unigram or bpe")
+  app.add_option("--tokenizer-type", options.type, "what to learn: unigram or bpe")
       ->check(CLI::IsMember({"unigram", "bpe"}))
       ->option_text("NAME [unigram]")
       ->group(group);
   app.add_option("--side", options.side,
-                 "Columns of .tsv files to learn from: both (a joint vocabulary), source, target")
+                 "columns of .tsv files to learn from: both (a joint vocabulary), source, target")
       ->check(CLI::IsMember({"both", "source", "target"}))
       ->option_text("NAME [both]")
       ->group(group);
   app.add_flag("--byte-fallback,!--no-byte-fallback", training.byte_fallback,
-               "Write characters that the vocabulary lacks as bytes, so that no text is lost (on by default)")
+               "bytes for characters that the vocabulary lacks, so that no text is lost [on]")
       ->group(group);
   app.add_flag("--split-digits,!--no-split-digits", training.split_digits,
-               "Make every digit a piece of its own, so that numbers are copied exactly (on by default)")
+               "a piece of its own for every digit, so that numbers are copied exactly [on]")
       ->group(group);
   app.add_option("--character-coverage", training.character_coverage,
-                 "Share of the text's characters that become pieces; the rest is written as bytes")
+                 "share of the text's characters that become pieces; the rest is written as bytes")
       ->option_text(fmt::format("SHARE [{}]", training.character_coverage))
       ->group(group);
-  app.add_option("--user-defined", training.user_defined, "Pieces that are never split, such as '<br>'")
+  app.add_option("--user-defined", training.user_defined, "pieces that are never split, such as '<br>'")
       ->option_text("PIECE...")
       ->group(group);
-  app.add_option("--max-sentences", training.max_sentences, "Learn from so many lines, evenly spread; 0 is all")
+  app.add_option("--max-sentences", training.max_sentences, "lines to learn from, evenly spread; 0: all")
       ->option_text("N [0]")
       ->group(group);
-  app.add_option("--threads", training.threads, "Threads; the result depends on it in the last digits")
+  app.add_option("--threads", training.threads, "threads; the result depends on it in the last digits")
       ->option_text(fmt::format("N [{}]", training.threads))
       ->group(group);
 }
@@ -180,14 +179,14 @@ void declare_training(CLI::App& app, Options& options) {
 Action tokenizer_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("action", options->action,
-                 "What to do: train a model from text; encode lines into pieces; decode pieces into lines")
+                 "what to do: train a model from text; encode lines into pieces; decode pieces into lines")
       ->required()
       ->check(CLI::IsMember({"train", "encode", "decode"}))
       ->option_text("train|encode|decode");
-  app.add_option("file", options->file, "What to encode or decode, line by line; - is standard input")
+  app.add_option("file", options->file, "what to encode or decode, line by line; - is standard input")
       ->option_text("FILE [-]");
-  app.add_option("-m,--model", options->model, "The model to encode or decode with")->option_text("MODEL");
-  app.add_flag("--ids", options->ids, "Numbers in the vocabulary in place of pieces");
+  app.add_option("-m,--model", options->model, "the model to encode or decode with")->option_text("MODEL");
+  app.add_flag("--ids", options->ids, "numbers in the vocabulary in place of pieces");
   declare_training(app, *options);
   return [options] { run(*options); };
 }

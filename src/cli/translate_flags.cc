@@ -42,62 +42,63 @@ std::vector<infer::GlossaryEntry> read_glossary(const std::string& path) {
 }
 
 void declare_input(CLI::App& app, TranslateFlags& flags) {
-  app.add_option("-m,--model", flags.models, "The model; given several times, an ensemble")
+  app.add_option("-m,--model", flags.models, "the model; given several times, an ensemble")
       ->required()
       ->allow_extra_args(false)
       ->option_text("MODEL");
-  app.add_option("--weights", flags.weights, "Weights of the models, one for each")
+  app.add_option("--weights", flags.weights, "weights of the models, one for each")
       ->delimiter(',')
       ->option_text("W,W,... [alike]");
-  app.add_option("file", flags.file, "Text to translate, one line at a time; - is standard input")
+  app.add_option("file", flags.file, "text to translate, one line at a time; - is standard input")
       ->option_text("FILE [-]");
-  app.add_option("-o,--output", flags.output, "File for the translations, which appears when it is complete")
+  app.add_option("-o,--output", flags.output, "file for the translations, which appears when it is complete")
       ->option_text("FILE");
-  app.add_flag("--resume", flags.resume, "Let that file grow, and go on after the lines that it has");
-  app.add_flag("--line", flags.line, "Answer each line at once, even where many wait");
+  app.add_flag("--resume", flags.resume,
+               "that file as one that grows: what it has is kept, and the lines after it are translated");
+  app.add_flag("--line", flags.line, "an answer to each line at once, even where many wait");
 }
 
 void declare_text(CLI::App& app, TranslateFlags& flags) {
   app.add_flag("--split,!--no-split", flags.split,
-               "Translate the sentences of a line one by one instead of keeping it whole [on]");
-  app.add_option("--language", flags.language, "The language of the source, for the ends of its sentences")
+               "sentences of a line one by one, instead of the line as a whole [on]");
+  app.add_option("--language", flags.language, "the language of the source, for the ends of its sentences")
       ->option_text(fmt::format("CODE [{}]", flags.language));
   app.add_option("--max-source-tokens", flags.max_source_tokens,
-                 "Pieces of a sentence; a longer one is cut where a reader would pause, translated in parts and joined")
+                 "pieces of a sentence; a longer one is cut where a reader would pause, translated in parts and joined")
       ->check(CLI::Range(16, 1 << 16))
       ->option_text(fmt::format("N [{}]", flags.max_source_tokens));
   app.add_flag("--protect,!--no-protect", flags.protect,
-               "Leave placeholders (%s, {0}), tags (<b>), URLs, e-mail addresses, unknown symbols and lost numbers as "
+               "placeholders (%s, {0}), tags (<b>), URLs, e-mail addresses, unknown symbols and lost numbers as "
                "they are [on]");
-  app.add_option("--prefix", flags.prefix, "Text that every translation begins with, to the letter")
+  app.add_option("--prefix", flags.prefix, "text that every translation begins with, to the letter")
       ->option_text("TEXT");
-  app.add_option("--prefixes", flags.prefixes, "Prefixes of each line: line n of a file for line n")
+  app.add_option("--prefixes", flags.prefixes, "prefixes of each line: line n of a file for line n")
       ->option_text("FILE");
   app.add_option("--phrases", flags.phrases,
-                 "Phrases that the translation of line n must have: line n of a file, with tabs between, each with its "
+                 "phrases that the translation of line n must have: line n of a file, with tabs between, each with its "
                  "alternatives with | between")
       ->option_text("FILE");
   app.add_option("--glossary", flags.glossary,
-                 "Terms, of which the translation must have a target where the source has the term: lines 'term TAB "
+                 "terms, of which the translation must have a target where the source has the term: lines 'term TAB "
                  "target|target'")
       ->option_text("FILE");
   app.add_option("--ban", flags.banned, "A text that no translation has; may be given several times")
       ->allow_extra_args(false)
       ->option_text("TEXT");
   app.add_option("--ban-pieces", flags.banned_pieces,
-                 "Pieces with spaces between, which stand in no translation in a row; may be given several times")
+                 "pieces with spaces between, which stand in no translation in a row; may be given several times")
       ->allow_extra_args(false)
       ->option_text("PIECES");
   app.add_option("--suppress-pieces", flags.suppressed_pieces,
-                 "Pieces with spaces between, of which no translation has any; may be given several times")
+                 "pieces with spaces between, of which no translation has any; may be given several times")
       ->allow_extra_args(false)
       ->option_text("PIECES");
   app.add_option("--shortlist", flags.shortlist,
-                 "Pieces that may be used for the words of a sentence: a file of zhuyi shortlist")
+                 "pieces that may be used for the words of a sentence: a file of zhuyi shortlist")
       ->option_text("FILE");
   app.add_option(
          "--unknown", flags.unknown,
-         "Characters that the vocabulary lacks: forbid (spelt in bytes or avoided), keep (as U+2047), copy (the "
+         "characters that the vocabulary lacks: forbid (spelt in bytes or avoided), keep (as U+2047), copy (the "
          "source word looked at most)")
       ->check(CLI::IsMember({"forbid", "keep", "copy"}))
       ->option_text(fmt::format("NAME [{}]", flags.unknown));
@@ -105,48 +106,49 @@ void declare_text(CLI::App& app, TranslateFlags& flags) {
 
 void declare_output(CLI::App& app, TranslateFlags& flags) {
   app.add_option("--n-best", flags.n_best,
-                 "The N best translations of each line, as lines 'number ||| text ||| score' counted from 0")
+                 "the N best translations of each line, as lines 'number ||| text ||| score' counted from 0")
       ->check(CLI::Range(1, 65536))
       ->option_text("N");
   app.add_option("--format", flags.format,
-                 "Form of the output: plain; tsv: source, text and score; json: an object a line")
+                 "form of the output: plain; tsv: source, text and score; json: an object a line")
       ->check(CLI::IsMember({"plain", "json", "tsv"}))
       ->option_text(fmt::format("NAME [{}]", flags.format));
-  app.add_flag("--score", flags.score, "Write the score and a tab before each translation");
-  app.add_flag("--word-scores", flags.word_scores, "Give the log-probability of each word (json)");
-  app.add_flag("--timing", flags.timing, "Give the seconds from reading a line to its answer (json)");
+  app.add_flag("--score", flags.score, "score and a tab before each translation");
+  app.add_flag("--word-scores", flags.word_scores, "log-probability of each word (json)");
+  app.add_flag("--timing", flags.timing, "seconds from reading a line to its answer (json)");
   app.add_option("--alignment", flags.alignment,
-                 "Alignment to give: none; hard: for each target piece the source piece that it looks at most, as "
+                 "alignment to give: none; hard: for each target piece the source piece that it looks at most, as "
                  "'source-target'; soft: all weights (json)")
       ->check(CLI::IsMember({"none", "hard", "soft"}))
       ->option_text(fmt::format("NAME [{}]", flags.alignment));
-  app.add_option("--alignment-layer", flags.alignment_layer, "Decoder layer that it is taken from, from 1; 0: the last")
+  app.add_option("--alignment-layer", flags.alignment_layer, "decoder layer that it is taken from, from 1; 0: the last")
       ->check(CLI::Range(0, 1000))
       ->option_text("N [0]");
-  app.add_option("--alignment-head", flags.alignment_head, "Head that it is taken from, from 1; 0: the mean of all")
+  app.add_option("--alignment-head", flags.alignment_head, "head that it is taken from, from 1; 0: the mean of all")
       ->check(CLI::Range(0, 1000))
       ->option_text("N [0]");
   app.add_option("--attention", flags.attention,
-                 "Picture of the encoder-decoder attention of the first sentence (HTML)")
+                 "picture of the encoder-decoder attention of the first sentence (HTML)")
       ->option_text("FILE");
 }
 
 void declare_work(CLI::App& app, TranslateFlags& flags) {
-  app.add_option("--rescore", flags.rescore, "Another model whose score is added to those of the n best")
+  app.add_option("--rescore", flags.rescore, "another model whose score is added to those of the n best")
       ->option_text("MODEL");
-  app.add_option("--rescore-weight", flags.rescore_weight, "Weight of that score")
+  app.add_option("--rescore-weight", flags.rescore_weight, "weight of that score")
       ->option_text(fmt::format("W [{}]", flags.rescore_weight));
-  app.add_flag("--rescore-reverse", flags.rescore_reverse, "Let that model read the translation and score the source");
-  app.add_option("--batch", flags.batch, "Sentences translated together; changes the speed, never the text")
+  app.add_flag("--rescore-reverse", flags.rescore_reverse,
+               "score of the source by that model, which reads the translation");
+  app.add_option("--batch", flags.batch, "sentences translated together; changes the speed, never the text")
       ->check(CLI::Range(1, 65536))
       ->option_text(fmt::format("N [{}]", flags.batch));
-  app.add_option("--batch-tokens", flags.batch_tokens, "Source pieces translated together; changes the speed only")
+  app.add_option("--batch-tokens", flags.batch_tokens, "source pieces translated together; changes the speed only")
       ->check(CLI::Range(1, 1 << 20))
       ->option_text(fmt::format("N [{}]", flags.batch_tokens));
   app.add_option("--memory", flags.memory,
-                 "Memory that keys and values of all threads together stay within, such as 200M; batches are split")
+                 "memory that keys and values of all threads together stay within, such as 200M; batches are split")
       ->option_text("SIZE [no limit]");
-  app.add_option("--threads", flags.threads, "Threads")->check(CLI::Range(1, 1024))->option_text("N [all cores]");
+  app.add_option("--threads", flags.threads, "threads")->check(CLI::Range(1, 1024))->option_text("N [all cores]");
 }
 
 }  // namespace

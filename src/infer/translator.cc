@@ -185,7 +185,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
 
 // Parts that lost or changed something are searched again with the demand that it occurs; those for which that fails
 // are translated around it. For the sign of a currency that is not done, and a number is demanded only where something
-// else was asked of the part, which the pieces around it could not fulfil: demanded numbers end up in odd places.
+// else was asked of the part, which the pieces around it could not fulfil: demanded numbers end up in odd positions.
 void Translator::keep_protected(std::vector<Line>& lines, const SearchOptions& search,
                                 const TranslateOptions& options) const {
   const std::vector<Part*> again = parts_of(lines, [&](const Part& part) {

@@ -8,7 +8,7 @@
 namespace zhuyi::metrics {
 namespace {
 
-// The n-grams of one order: a number for each place of the hypothesis and then of the reference, equal for equal
+// The n-grams of one order: a number for each position of the hypothesis and then of the reference, equal for equal
 // n-grams.
 using Ranks = std::vector<std::uint32_t>;
 

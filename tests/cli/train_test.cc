@@ -84,13 +84,13 @@ TEST_F(TrainCommand, GoesFromFilesOfTextToAModelThatTranslates) {
   std::replace(text.begin(), text.end(), '\t', '\n');
   const std::string corpus = folder_.file("corpus.tsv");
   const Outcome made =
-      run_zhuyi({"corpus", "tsv:" + folder_.write("text.tsv", pairs(0, 100)), "-o", corpus, "--split", "valid=20%"});
+      run_zhuyi({"corpus", "tsv:" + folder_.write("text.tsv", pairs(0, 100)), "-o", corpus, "--hold-out", "valid=20%"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_EQ(made.out, "");
+  EXPECT_EQ(made.out, corpus + "\n" + folder_.file("corpus.valid.tsv") + "\n");
 
   const std::string pieces = folder_.file("pieces.model");
-  const Outcome learned =
-      run_zhuyi({"tokenizer", "train", "--input", corpus, "--output", pieces, "--size", "400", "--size-is-limit"});
+  const Outcome learned = run_zhuyi(
+      {"tokenizer", "train", "--input", corpus, "--output", pieces, "--vocabulary", "400", "--vocabulary-is-limit"});
   ASSERT_EQ(learned.exit_code, 0) << learned.err;
   text += "  two  spaces, and 😀 \n";
   const Outcome encoded = run_zhuyi({"tokenizer", "encode", "-m", pieces}, text);

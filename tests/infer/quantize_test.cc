@@ -1,4 +1,4 @@
-// Frozen models: near the model they were made from, the same answer in any batch, and whole after a file.
+// Quantised models: near the model they were made from, the same answer in any batch, and whole after a file.
 
 #include "infer/quantize.h"
 
@@ -56,7 +56,7 @@ void expect_same(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>
   }
 }
 
-class Frozen : public testing::TestWithParam<Precision> {
+class Quantised : public testing::TestWithParam<Precision> {
  protected:
   void TearDown() override {
     kernels::use_target("");
@@ -65,7 +65,7 @@ class Frozen : public testing::TestWithParam<Precision> {
   const int threads_ = base::threads();
 };
 
-TEST_P(Frozen, SameAnswerInAnyBatchOrderAndNumberOfThreads) {
+TEST_P(Quantised, SameAnswerInAnyBatchOrderAndNumberOfThreads) {
   const formats::Model model = quantize(small_model(), GetParam());
   model.transformer->pack();
   const Sentences sources = some_sources(model, 40);
@@ -85,7 +85,7 @@ TEST_P(Frozen, SameAnswerInAnyBatchOrderAndNumberOfThreads) {
 }
 
 // However few fit into the memory at a time, down to one sentence that alone needs more.
-TEST_P(Frozen, SameAnswerInAnyMemory) {
+TEST_P(Quantised, SameAnswerInAnyMemory) {
   const formats::Model model = quantize(small_model(), GetParam());
   model.transformer->pack();
   const Sentences sources = some_sources(model, 20);
@@ -99,19 +99,19 @@ TEST_P(Frozen, SameAnswerInAnyMemory) {
   EXPECT_THROW(found_by(model, sources, {.memory = -1}), base::Error);
 }
 
-// A key and a value of each layer's heads: 2 d_model numbers a layer, of 4 bytes, or 2 once frozen.
-TEST_P(Frozen, KeysAndValuesTakeHalfTheMemory) {
+// A key and a value of each layer's heads: 2 d_model numbers a layer, of 4 bytes, or 2 once quantised.
+TEST_P(Quantised, KeysAndValuesTakeHalfTheMemory) {
   const formats::Model model = quantize(small_model(), GetParam());
   const nn::Config& config = model.transformer->config();
   const std::int64_t bytes = GetParam() == Precision::f32 ? 4 : 2;
   EXPECT_EQ(model.transformer->bytes_of_keys_and_values(), config.decoder_layers * 2 * config.d_model * bytes);
 }
 
-TEST_P(Frozen, ComesBackFromAFileAsItWas) {
+TEST_P(Quantised, ComesBackFromAFileAsItWas) {
   const TemporaryFolder folder;
   const formats::Model model = quantize(small_model(), GetParam());
-  formats::save_model(folder / "frozen.safetensors", model);
-  const formats::Model loaded = formats::load_model(folder / "frozen.safetensors");
+  formats::save_model(folder / "quantised.safetensors", model);
+  const formats::Model loaded = formats::load_model(folder / "quantised.safetensors");
   EXPECT_EQ(loaded.transformer->stored_as(), kernels::name_of(GetParam()));
   model.transformer->pack();
   loaded.transformer->pack();
@@ -121,7 +121,7 @@ TEST_P(Frozen, ComesBackFromAFileAsItWas) {
   for (std::size_t i = 0; i < sources.size(); ++i) expect_same(after[i], before[i], "loaded");
 }
 
-TEST_P(Frozen, ScoresOfGivenTextAreThoseOfTheSearch) {
+TEST_P(Quantised, ScoresOfGivenTextAreThoseOfTheSearch) {
   const formats::Model model = quantize(small_model(), GetParam());
   model.transformer->pack();
   const Sentences sources = some_sources(model, 10);
@@ -152,13 +152,13 @@ TEST_P(Frozen, ScoresOfGivenTextAreThoseOfTheSearch) {
 
 // Rounding a weight to 8 bits moves it by at most half a step of its column, 1/254 of the largest; bf16 by 1/256 of
 // itself. Logits of a small model move by about as small a share.
-TEST_P(Frozen, StaysNearTheModelItWasMadeFrom) {
+TEST_P(Quantised, StaysNearTheModelItWasMadeFrom) {
   const formats::Model model = small_model();
-  const formats::Model frozen = quantize(model, GetParam());
-  frozen.transformer->pack();
+  const formats::Model quantised = quantize(model, GetParam());
+  quantised.transformer->pack();
   const Sentences sources = some_sources(model, 20);
   TransformerScorer full(*model.transformer, sources);
-  TransformerScorer small(*frozen.transformer, sources);
+  TransformerScorer small(*quantised.transformer, sources);
   std::vector<HypothesisStep> first;
   for (std::int64_t i = 0; i < 20; ++i) first.push_back({i, kNoParent, model.transformer->bos()});
   full.step(first);
@@ -182,7 +182,7 @@ TEST_P(Frozen, StaysNearTheModelItWasMadeFrom) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Precisions, Frozen, testing::Values(Precision::f32, Precision::bf16, Precision::int8),
+INSTANTIATE_TEST_SUITE_P(Precisions, Quantised, testing::Values(Precision::f32, Precision::bf16, Precision::int8),
                          [](const auto& info) {
                            return info.param == Precision::f32    ? "f32"
                                   : info.param == Precision::bf16 ? "bf16"
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(Precisions, Frozen, testing::Values(Precision::f32, Pre
 
 // Sums of products with 8-bit weights are the same on every instruction set; what is f32 (attention, norms) differs in
 // the last bits. So texts are the same unless two candidates are nearer than that.
-TEST(FrozenInt8, GivesTheSameTextOnEveryInstructionSet) {
+TEST(QuantisedInt8, GivesTheSameTextOnEveryInstructionSet) {
   const formats::Model model = quantize(small_model(), Precision::int8);
   const Sentences sources = some_sources(model, 20);
   const auto best = found_by(model, sources, 8);
@@ -211,7 +211,7 @@ TEST(FrozenInt8, GivesTheSameTextOnEveryInstructionSet) {
   EXPECT_GE(clear, 10 * kernels::available_targets().size());
 }
 
-TEST(FrozenInt8, IsSmallAndCannotBeFrozenAgainOrTrained) {
+TEST(QuantisedInt8, IsSmallAndCannotBeQuantisedAgainOrTrained) {
   const formats::Model full = small_model();
   const formats::Model model = quantize(full, Precision::int8);
   std::int64_t f32 = 0;
