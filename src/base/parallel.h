@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <exception>
 
+#include "base/float_mode.h"
+
 namespace zhuyi::base {
 
 // Threads that a parallel loop started here would use: 1 inside a parallel loop (loops are never nested).
@@ -16,8 +18,8 @@ inline int threads() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 inline void set_threads(int count) { omp_set_num_threads(count); }
 
 // Calls body(begin, end) for consecutive pieces of [0, count) of at most `grain` items, each exactly once, on any
-// thread. Which thread takes which piece is not fixed, so results must not depend on it. The first exception is passed
-// on.
+// thread. Which thread takes which piece is not fixed, so results must not depend on it; all do arithmetic in this
+// thread's mode (base/float_mode.h). The first exception is passed on.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   if (count <= 0) return;
@@ -27,13 +29,18 @@ void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
     return;
   }
   std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic, 1)
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    try {
-      body(piece * grain, std::min(count, (piece + 1) * grain));
-    } catch (...) {
+  const unsigned float_mode = _mm_getcsr();
+#pragma omp parallel
+  {
+    const ScopedFloatMode same_mode(float_mode);
+#pragma omp for schedule(dynamic, 1) nowait
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      try {
+        body(piece * grain, std::min(count, (piece + 1) * grain));
+      } catch (...) {
 #pragma omp critical(zhuyi_parallel_for_failure)
-      if (!failure) failure = std::current_exception();
+        if (!failure) failure = std::current_exception();
+      }
     }
   }
   if (failure) std::rethrow_exception(failure);
