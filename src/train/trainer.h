@@ -105,8 +105,8 @@ std::string description(const CorpusSource& source, const Validator& validator);
 
 // Trains `model` in options.directory, which must exist and be locked (lock_run); continues from the checkpoint there
 // if there is one, or from the one before where it is damaged. With a limit in steps or epochs and validations by steps
-// a run that was stopped, or killed, and continued gives bit for bit what an uninterrupted one gives (same CPU, same
-// number of threads). Leaves checkpoint.safetensors and the one before, snapshot-STEP.safetensors, metrics.jsonl and
+// a run that was stopped, or killed, and continued gives bit for bit what an uninterrupted one gives on the same CPU, in
+// any number of threads. Leaves checkpoint.safetensors and the one before, snapshot-STEP.safetensors, metrics.jsonl and
 // model.safetensors (the best by validation loss, the mean of the last snapshots tried too). Throws bad_model for a
 // checkpoint of other data or another configuration and when max_skipped steps in a row were left out, system when the
 // disk is full; then the last checkpoint is intact.
