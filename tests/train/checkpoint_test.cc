@@ -117,6 +117,7 @@ TEST_F(Checkpoint, GivesBackEverythingThatWasSaved) {
   progress.skipped_in_row = 2;
   progress.snapshots = {5, 10};
   progress.surplus = {2};
+  progress.pass_bytes = std::int64_t{1} << 35;
   progress.data = "{\"training\":7}";
   progress.options = "{\"seed\":1}";
   save_checkpoint(checkpoint(), model, adam, progress);
@@ -145,6 +146,7 @@ TEST_F(Checkpoint, GivesBackEverythingThatWasSaved) {
   EXPECT_EQ(found.skipped_in_row, 2);
   EXPECT_EQ(found.snapshots, (std::vector<std::int64_t>{5, 10}));
   EXPECT_EQ(found.surplus, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(found.pass_bytes, std::int64_t{1} << 35);
   EXPECT_EQ(found.data, "{\"training\":7}");
   EXPECT_EQ(found.options, "{\"seed\":1}");
   EXPECT_EQ(other.provenance.at("steps"), "12");
@@ -532,7 +534,7 @@ TEST_F(Checkpoint, NumbersOutOfRangeAreNamed) {
   expect_named("keep", [](TrainOptions& o) { o.keep = -1; });
   expect_named("keep-every", [](TrainOptions& o) { o.keep_every = -1; });
   expect_named("max-skipped", [](TrainOptions& o) { o.max_skipped = 0; });
-  expect_named("memory", [](TrainOptions& o) { o.memory = -1; });
+  expect_named("memory", [](TrainOptions& o) { o.memory = {-1}; });
   expect_named("gradient-bits", [](TrainOptions& o) { o.gradient_bits = 8; });
 }
 
