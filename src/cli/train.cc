@@ -161,16 +161,14 @@ void run(CLI::App& app, TrainFlags& o, train::Communicator& processes) {
     train::train(model, *source, validator, t, observer, processes);
     return;
   }
-  std::cerr << fmt::format("{}; {} parameters; products in {}; validation on {} pairs{}\n", text.summary(),
-                           model.transformer->parameters().count(),
-                           t.precision == kernels::Precision::bf16 ? "bf16" : "f32", validator.size(),
-                           processes.size() > 1 ? fmt::format("; {} processes", processes.size()) : "");
-  TrainingObserver observer(::isatty(STDERR_FILENO) != 0, [&] { save_options(app, config); });
-  const train::RegisterPeaks peaks = t.profile ? train::measure_peaks(t.precision) : train::RegisterPeaks{};
+  const std::string summary = fmt::format("{}; {} parameters; validation on {} pairs{}", text.summary(),
+                                          model.transformer->parameters().count(), validator.size(),
+                                          processes.size() > 1 ? fmt::format("; {} processes", processes.size()) : "");
+  TrainingObserver observer(::isatty(STDERR_FILENO) != 0, summary, [&] { save_options(app, config); });
   if (o.tensorboard) observer.add(TensorBoard(directory));
   const train::TrainResult result = train::train(model, *source, validator, t, observer, processes);
   observer.finish();
-  if (result.profile) std::cerr << profile_table(*result.profile, peaks);
+  if (result.profile) std::cerr << profile_table(*result.profile, train::measure_peaks(result.precision));
   const std::string file = (directory / "model.safetensors").string();
   if (result.interrupted) {
     base::fail(ErrorKind::interrupted,

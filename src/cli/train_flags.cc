@@ -27,15 +27,15 @@ V parse(const std::string& name, const std::string& text) {
 }
 
 void declare_data(CLI::App& app, TrainFlags& o) {
-  declare_texts(app, o.texts, o.training);
+  declare_texts(app, o.texts);
   app.add_option("--valid", o.valid, "pairs to validate on, none of them in training");
   app.add_option("-o,--output", o.training.directory, "directory of the run")->required();
-  app.add_option("--from", o.training.from, "start with the weights, sizes and tokenizer of this model");
-  app.add_option("--tokenizer", o.tokenizer, "SentencePiece model for both sides, instead of learning one");
+  app.add_option("--tokenizer", o.tokenizer, "SentencePiece model for both sides, instead of one that is learned");
   app.add_option("--vocabulary", o.vocabulary, "pieces to learn, at most");
-  app.add_option("--tokenizer-type", o.tokenizer_type, "what to learn")->check(CLI::IsMember({"unigram", "bpe"}));
-  app.add_flag("--separate-tokenizers", o.separate, "one tokenizer a side; ties the output projection only");
-  app.add_flag("--new-vocabulary", o.new_vocabulary, "with --from: learn a vocabulary; known pieces keep their rows");
+  app.add_option("--tokenizer-type", o.tokenizer_type, "kind of tokenizer to learn: unigram or bpe")
+      ->check(CLI::IsMember({"unigram", "bpe"}));
+  app.add_flag("--separate-tokenizers", o.separate, "one tokenizer a side; only the output projection is tied");
+  app.add_flag("--new-vocabulary", o.new_vocabulary, "with --from: pieces learned anew; known ones keep their rows");
 }
 
 void declare_model(CLI::App& app, TrainFlags& o) {
@@ -56,47 +56,11 @@ void declare_model(CLI::App& app, TrainFlags& o) {
   });
 }
 
-void declare_training(CLI::App& app, TrainFlags& o) {
-  train::TrainOptions& t = o.training;
-  app.add_option("--minutes", t.budget.minutes, "stop after so many minutes of training in all (0: no limit)");
-  app.add_option("--steps", t.budget.steps, "stop after so many steps (0: no limit)");
-  app.add_option("--epochs", t.budget.epochs, "stop after so many passes over the data (0: no limit)");
-  app.add_option("--batch-tokens", t.batches.tokens, "source tokens and target tokens a batch, at most");
-  app.add_option("--pool", t.batches.pool, "batches whose pairs are sorted by length together (1: lengths are mixed)");
-  app.add_option("--accumulate", t.accumulate, "batches a step");
-  app.add_option("--precision", o.precision, "of products: f32, bf16, or auto: bf16 where the CPU multiplies it")
-      ->check(CLI::IsMember({"auto", "f32", "bf16"}));
-  app.add_option("--schedule", o.schedule, "learning rate: paper, inverse-square-root, linear, cosine, constant");
-  app.add_option("--learning-rate", t.schedule.peak, "its highest value (schedule paper: a factor)");
-  app.add_option("--warmup", t.schedule.warmup, "steps until it is reached");
-  app.add_option("--warmup-tokens", t.schedule.warmup_tokens, "target tokens until it is reached, instead of steps");
-  app.add_option("--cooldown", t.schedule.cooldown, "share of the training over which schedule constant falls to 0");
-  app.add_option("--clip", t.clip, "largest norm of the gradient of the mean token loss (0: no limit)");
-  app.add_option("--optimizer", o.optimizer, "adam, or muon: orthogonal momentum on the matrices of the layers");
-  app.add_option("--beta1", t.optimizer.adam.beta1, "Adam");
-  app.add_option("--beta2", t.optimizer.adam.beta2, "Adam");
-  app.add_option("--epsilon", t.optimizer.adam.epsilon, "Adam");
-  app.add_option("--weight-decay", t.optimizer.adam.decay, "AdamW: share of the rate by which matrices shrink a step");
-  app.add_option("--muon-momentum", t.optimizer.muon.momentum, "Muon");
-  app.add_option("--ema", t.optimizer.average, "decay a step of a moving average of the weights, kept as the model");
-  app.add_option("--freeze", t.freeze, "leave parameters as they are, such as 'encoder.*'; may be repeated")
-      ->allow_extra_args(false)
-      ->default_str("");
-  app.add_option("--seed", t.seed, "of weights, order and dropout")->check(CLI::NonNegativeNumber);
-  app.add_option("--validate-minutes", t.validate_minutes, "between validations; each saves a checkpoint");
-  app.add_option("--validate-steps", t.validate_steps, "between validations, instead of the time");
+// What is no option of the run itself.
+void declare_surroundings(CLI::App& app, TrainFlags& o) {
   app.add_option("--validate-translations", o.translate, "sentences translated for BLEU and chrF");
-  app.add_option("--metric", o.metric, "which model is the best: nll, bleu or chrf of the validation");
-  app.add_option("--patience", t.patience, "validations without a better model that end the run (0: none do)");
-  app.add_option("--keep", t.keep, "snapshots kept, whose mean is tried at the end");
-  app.add_option("--keep-every", t.keep_every, "also keep a snapshot every so many steps (0: none)");
-  app.add_option("--max-skipped", t.max_skipped, "end after so many steps in a row without a finite loss and gradient");
-  app.add_option("--memory", o.memory, "split batches to stay within so much memory, such as 8G (0: no limit)");
-  app.add_option("--gradient-bits", t.gradient_bits, "of gradients between processes: 32, or 16 (bfloat16)");
-  app.add_option("--report-steps", t.report_steps, "steps between lines of metrics.jsonl");
-  app.add_flag("--tensorboard", o.tensorboard, "also write TensorBoard's event files into the run directory");
-  app.add_flag("--profile", t.profile, "show at the end where the time of the steps went");
-  app.add_option("--threads", o.threads, "threads");
+  app.add_flag("--tensorboard", o.tensorboard, "TensorBoard's event files in the run directory, too");
+  app.add_option("--threads", o.threads, "threads of a process");
 }
 
 // The defaults suit short trainings of the small sizes (docs/training.md); the others take the paper's where nothing is
@@ -113,14 +77,6 @@ void suit_size(CLI::App& app, const TrainFlags& o) {
     option->add_result(value);
     option->run_callback();
   }
-}
-
-// The precision that the option's word stands for on this CPU.
-kernels::Precision precision_of(const std::string& word) {
-  using kernels::Precision;
-  const bool available = kernels::has_precision(Precision::bf16);
-  check(word != "bf16" || available, "--precision bf16: this CPU has no bf16 arithmetic; give f32 or auto");
-  return word != "f32" && available ? Precision::bf16 : Precision::f32;
 }
 
 }  // namespace
@@ -143,12 +99,46 @@ nn::Config configuration(const TrainFlags& options, std::int64_t source_vocabula
   return config;
 }
 
+void declare_fields(CLI::App& app, train::TrainOptions& options) {
+  train::for_each_field(options, [&]<class V>(const train::Field& field, V& value) {
+    const std::string flag = std::string("--") + field.name;
+    // Options that are no numbers: read from a word, shown as one.
+    const auto add = [&](const auto& read, const auto& word) {
+      app.add_option(
+             flag,
+             [&value, read](const CLI::results_t& words) {
+               value = read(words.back());
+               return true;
+             },
+             field.description, true, [&value, word] { return word(value); })
+          ->type_name("TEXT");
+    };
+    if constexpr (train::Word<V>) {
+      add([flag](const std::string& word) { return base::within(flag, [&] { return train::option_of<V>(word); }); },
+          [](const V& v) { return train::word_of(v); });
+    } else if constexpr (std::is_same_v<V, train::Bytes>) {
+      add([](const std::string& word) { return train::Bytes{base::memory_of(word, "--memory")}; },
+          [](const V& v) { return std::to_string(v.count); });
+    } else if constexpr (std::is_same_v<V, bool>) {
+      app.add_flag(flag, value, field.description);
+    } else if constexpr (std::is_same_v<V, std::vector<std::string>>) {
+      app.add_option(flag, value, field.description)->allow_extra_args(false)->default_str("");
+    } else {
+      CLI::Option* const option = app.add_option(flag, value, field.description);
+      if (std::is_unsigned_v<V>) option->check(CLI::NonNegativeNumber);
+    }
+  });
+}
+
 void declare_train_flags(CLI::App& app, TrainFlags& flags) {
+  flags.training.precision.reset();
+  flags.training.schedule.kind = optim::ScheduleKind::linear;
   flags.training.schedule.peak = 2e-3;
   flags.training.schedule.warmup = 200;
   flags.training.batches.tokens = 1024;
   declare_data(app, flags);
-  declare_training(app, flags);
+  declare_fields(app, flags.training);
+  declare_surroundings(app, flags);
   declare_model(app, flags);
 }
 
@@ -158,14 +148,8 @@ void complete_train_flags(CLI::App& app, TrainFlags& o) {
   check(!o.valid.empty(), "train: no text to validate on; name it with --valid FILE.tsv");
   check(o.threads >= 1 && o.threads <= 1024, "--threads is {}, expected 1 to 1024", o.threads);
   train::TrainOptions& t = o.training;
-  t.schedule.kind = optim::schedule_of(o.schedule);
-  t.optimizer.kind = optim::optimizer_of(o.optimizer);
-  t.metric = train::metric_of(o.metric);
-  t.precision = precision_of(o.precision);
-  t.batches.unit = data::batch_unit_of(o.texts.batch_by);
   if (t.budget.minutes == 0 && t.budget.steps == 0 && t.budget.epochs == 0) t.budget.minutes = 15;
   t.batches.seed = t.seed;
-  t.memory = base::memory_of(o.memory, "--memory");
   train::validate(t);
   check(o.texts.max_tokens >= 0 && o.translate >= 0,
         "--max-tokens is {} and --validate-translations {}, expected 0 or more", o.texts.max_tokens, o.translate);

@@ -24,15 +24,13 @@ struct TrainFlags {
   bool new_vocabulary = false;
   bool tensorboard = false;
   std::int64_t translate = 200;
-  std::string schedule = "linear";
-  std::string optimizer = "adam";
-  std::string metric = "nll";
-  std::string precision = "auto";
-  std::string memory = "0";
   int threads = base::threads();
   std::map<std::string, std::string> model;  // fields of nn::Config that were given
   train::TrainOptions training;
 };
+
+// Adds the options of a run (train/options.h) to the command.
+void declare_fields(CLI::App& app, train::TrainOptions& options);
 
 // Declares them on the command; `flags` must outlive it.
 void declare_train_flags(CLI::App& app, TrainFlags& flags);

@@ -22,6 +22,10 @@ std::string text_of(const train::StepReport& r) {
 
 }  // namespace
 
+void TrainingObserver::decided(kernels::Precision precision) {
+  std::cerr << fmt::format("{}; products in {}\n", summary_, train::word_of(precision));
+}
+
 void TrainingObserver::started(const train::StepReport& where) {
   accepted_();
   if (board_) board_->started(where);

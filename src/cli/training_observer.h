@@ -21,13 +21,15 @@ class SilentObserver final : public train::Observer {
 
 class TrainingObserver final : public train::Observer {
  public:
-  // `accepted` is called once the run is known to be possible, before its first step.
-  TrainingObserver(bool terminal, std::function<void()> accepted)
-      : terminal_(terminal), accepted_(std::move(accepted)) {}
+  // Shows `summary`, what is trained on what, once it is decided how; `accepted` is called when the run is known to be
+  // possible, before its first step.
+  TrainingObserver(bool terminal, std::string summary, std::function<void()> accepted)
+      : terminal_(terminal), summary_(std::move(summary)), accepted_(std::move(accepted)) {}
 
   // Tells it of the progress too.
   void add(TensorBoard board) { board_ = std::move(board); }
 
+  void decided(kernels::Precision precision) override;
   void started(const train::StepReport& where) override;
   void stepped(const train::StepReport& report) override;
   void recovered(const std::string& message) override;
@@ -40,6 +42,7 @@ class TrainingObserver final : public train::Observer {
 
  private:
   bool terminal_;
+  std::string summary_;
   std::function<void()> accepted_;
   std::optional<TensorBoard> board_;
   bool bar_shown_ = false;

@@ -10,15 +10,11 @@
 
 namespace zhuyi::cli {
 
-void declare_texts(CLI::App& app, TextOptions& texts, train::TrainOptions& training) {
+void declare_texts(CLI::App& app, TextOptions& texts) {
   app.add_option("--train", texts.train, "training pairs: TSV of `zhuyi corpus`, FILE or FILE:WEIGHT; may be repeated")
       ->allow_extra_args(false)
       ->default_str("");
-  app.add_option("--stream-pairs", training.stream_pairs, "read the text from disk, so many pairs at a time (0: all)");
-  app.add_option("--max-tokens", texts.max_tokens, "leave out pairs with more tokens on a side (0: none)");
-  app.add_option("--batch-by", texts.batch_by, "what --batch-tokens counts: each-side, target, sum or sentences");
-  app.add_option("--subword-sampling", training.subword_sampling,
-                 "cut words anew each time: exponent for unigram pieces, dropout for BPE (0: the usual pieces)");
+  app.add_option("--max-tokens", texts.max_tokens, "tokens of a side above which a pair is left out (0: none is)");
 }
 
 void note_scripts(formats::Model& model, const std::vector<data::SentencePair>& pairs, bool started_from_another) {
@@ -29,8 +25,8 @@ void note_scripts(formats::Model& model, const std::vector<data::SentencePair>& 
   for (std::size_t i = 0; i < pairs.size(); i += pairs.size() / kPairs + 1) sources.push_back(pairs[i].source);
   std::vector<std::string>& scripts = model.source_scripts;
   for (std::string& script : text::main_scripts(sources, kLeastShare)) {
-    const auto place = std::lower_bound(scripts.begin(), scripts.end(), script);
-    if (place == scripts.end() || *place != script) scripts.insert(place, std::move(script));
+    const auto at = std::lower_bound(scripts.begin(), scripts.end(), script);
+    if (at == scripts.end() || *at != script) scripts.insert(at, std::move(script));
   }
 }
 

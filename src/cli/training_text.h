@@ -17,7 +17,6 @@ namespace zhuyi::cli {
 
 struct TextOptions {
   std::vector<std::string> train;  // "FILE" or "FILE:WEIGHT"
-  std::string batch_by = "each-side";
   std::int64_t max_tokens = 200;
 };
 
@@ -25,8 +24,8 @@ struct TextOptions {
 // known.
 void note_scripts(formats::Model& model, const std::vector<data::SentencePair>& pairs, bool started_from_another);
 
-// Adds --train, --max-tokens, --batch-by, --stream-pairs and --subword-sampling.
-void declare_texts(CLI::App& app, TextOptions& texts, train::TrainOptions& training);
+// Adds --train and --max-tokens.
+void declare_texts(CLI::App& app, TextOptions& texts);
 
 // The training pairs as they are read: all of them, or what is known of a text that is streamed.
 class TrainingText {

@@ -38,6 +38,7 @@ json to_json(const Progress& p) {
           {"skipped_in_row", p.skipped_in_row},
           {"snapshots", p.snapshots},
           {"surplus", p.surplus},
+          {"pass_bytes", p.pass_bytes},
           {"data", p.data},
           {"options", p.options}};
 }
@@ -64,6 +65,7 @@ Progress progress_from(const json& in) {
   in.at("skipped_in_row").get_to(p.skipped_in_row);
   in.at("snapshots").get_to(p.snapshots);
   in.at("surplus").get_to(p.surplus);
+  p.pass_bytes = in.value("pass_bytes", p.pass_bytes);  // older checkpoints have none
   in.at("data").get_to(p.data);
   in.at("options").get_to(p.options);
   return p;
@@ -115,9 +117,9 @@ void find_differences(const std::string& name, const json& before, const json& n
     return;
   }
   if (before.is_array() && now.is_array() && before.size() == now.size()) {
-    std::size_t place = 0;
-    while (before[place] == now[place]) ++place;
-    found.push_back(fmt::format("{} part {} of {}", name, place + 1, before.size()));
+    std::size_t part = 0;
+    while (before[part] == now[part]) ++part;
+    found.push_back(fmt::format("{} part {} of {}", name, part + 1, before.size()));
     return;
   }
   found.push_back(fmt::format("{} {}, now {}", name, before.dump(), now.dump()));

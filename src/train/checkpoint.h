@@ -42,6 +42,7 @@ struct Progress {
   std::int64_t skipped_in_row = 0;      // the last so many of them
   std::vector<std::int64_t> snapshots;  // steps of the snapshot files whose mean is tried
   std::vector<std::int64_t> surplus;    // steps of those that may go once this checkpoint is written
+  std::int64_t pass_bytes = -1;         // memory that a pass may take, 0: no limit; -1: not decided yet
   std::string data;                     // what the texts are, as JSON
   std::string options;                  // what must not change in a run, as JSON
 };
@@ -74,7 +75,7 @@ std::string to_text(const Progress& progress);
 Progress progress_from_text(const std::string& text);
 
 // "learning-rate 0.001, now 0.002; seed 1, now 9": where two JSON objects, given as text, differ. Objects in them are
-// compared field by field; of lists the first place is named.
+// compared field by field; of lists the first part is named.
 std::string differences(const std::string& before, const std::string& now);
 
 }  // namespace zhuyi::train

@@ -14,6 +14,11 @@ std::string broadcast(Communicator& processes, std::string text) {
   return text;
 }
 
+double broadcast(Communicator& processes, double number) {
+  processes.broadcast(std::as_writable_bytes(std::span(&number, 1)));
+  return number;
+}
+
 void OneProcess::abort(int exit_code) { std::_Exit(exit_code); }
 
 std::uint16_t to_bfloat16(float number) { return kernels::to_bf16(number).bits; }

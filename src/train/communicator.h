@@ -33,8 +33,9 @@ class Communicator {
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-// Process 0's text, for all.
+// Process 0's text or number, for all.
 std::string broadcast(Communicator& processes, std::string text);
+double broadcast(Communicator& processes, double number);
 
 // A process alone: sums are what they are.
 class OneProcess final : public Communicator {

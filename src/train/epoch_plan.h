@@ -1,5 +1,5 @@
 #pragma once
-// Which batches a run takes one after another: the place in the data, as a function of the seed.
+// Which batches a run takes one after another: their order in the data, as a function of the seed.
 
 #include <cstdint>
 #include <functional>

@@ -65,13 +65,13 @@ void copy_pieces(const PieceParameter& kind, const formats::Model& from, formats
   const text::Tokenizer& known = of_source ? from.source : from.target;
   const std::int64_t width = to->rows == 1 ? 1 : to->columns;
   for (std::int32_t id = 0; id < static_cast<std::int32_t>(pieces.size()); ++id) {
-    const std::int32_t place = known.id(pieces.piece(id));
-    if (place < 0) {
+    const std::int32_t row = known.id(pieces.piece(id));
+    if (row < 0) {
       ++result.new_rows;
       continue;
     }
     ++result.shared_rows;
-    for (std::int64_t i = 0; i < width; ++i) number_of(*to, id, i) = number_of(*other, place, i);
+    for (std::int64_t i = 0; i < width; ++i) number_of(*to, id, i) = number_of(*other, row, i);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "nn/transformer.h"
 
 namespace zhuyi::train {
 namespace {
@@ -40,8 +39,15 @@ std::int64_t backward_numbers(const nn::Config& c) { return 2 * c.d_ff + 4 * c.d
 
 }  // namespace
 
-std::int64_t resident_bytes(const nn::Config& config) {
-  return nn::Transformer::parameter_count(config) * 4 * kNumber + kProgram;
+std::int64_t resident_bytes(const autograd::Parameters& parameters, const optim::Optimizer& optimizer) {
+  std::int64_t numbers = 2 * parameters.flat().size();  // weights and gradients
+  for (const optim::ConstStateBlock& block : optimizer.state()) numbers += block.values->size();
+  return numbers * kNumber + kProgram;
+}
+
+std::int64_t corpus_bytes(const EncodedCorpus& corpus) {
+  constexpr std::int64_t kPairBytes = 64;  // lengths, offsets, order
+  return kNumber * (corpus.source_tokens() + corpus.target_tokens()) + kPairBytes * corpus.size();
 }
 
 std::int64_t pass_bytes(const nn::Config& config, std::span<const data::PairLength> lengths) {
@@ -59,16 +65,15 @@ std::int64_t pass_bytes(const nn::Config& config, std::span<const data::PairLeng
                     (source + target) * backward_numbers(config));
 }
 
-std::int64_t pass_limit(std::int64_t memory, const nn::Config& config, const EncodedCorpus& corpus) {
+std::int64_t pass_limit(std::int64_t memory, std::int64_t resident) {
   if (memory == 0) return 0;
-  constexpr std::int64_t kPairBytes = 64;  // lengths, places, order
   constexpr double kMebi = 1024.0 * 1024.0;
-  const std::int64_t there =
-      resident_bytes(config) + kNumber * (corpus.source_tokens() + corpus.target_tokens()) + kPairBytes * corpus.size();
-  base::check(memory > there,
-              "memory is {:.0f} MiB, expected more than {:.0f} MiB: the model and its training text alone take so much",
-              static_cast<double>(memory) / kMebi, static_cast<double>(there) / kMebi);
-  return memory - there;
+  base::check(
+      memory > resident,
+      "memory is {:.0f} MiB, expected more than {:.0f} MiB: the model, its optimizer and the training text alone "
+      "take so much",
+      static_cast<double>(memory) / kMebi, static_cast<double>(resident) / kMebi);
+  return memory - resident;
 }
 
 std::vector<std::vector<std::int64_t>> split_to_fit(std::span<const std::int64_t> pairs,

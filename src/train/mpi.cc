@@ -156,27 +156,27 @@ class MpiProcesses final : public Communicator {
   void add_up_block(std::span<T> numbers) {
     const auto processes = static_cast<std::size_t>(size_);
     std::vector<int> counts(processes);
-    std::vector<int> places(processes);
+    std::vector<int> offsets(processes);
     for (std::size_t r = 0; r < processes; ++r) {
       const std::size_t begin = numbers.size() * r / processes;
-      places[r] = static_cast<int>(begin * sizeof(T));
+      offsets[r] = static_cast<int>(begin * sizeof(T));
       counts[r] = static_cast<int>((numbers.size() * (r + 1) / processes - begin) * sizeof(T));
     }
     const auto self = static_cast<std::size_t>(rank_);
     const std::size_t own = static_cast<std::size_t>(counts[self]) / sizeof(T);
     std::vector<T> received(own * processes);
     const std::vector<int> own_counts(processes, counts[self]);
-    std::vector<int> own_places(processes);
-    for (std::size_t r = 0; r < processes; ++r) own_places[r] = counts[self] * static_cast<int>(r);
-    mpi_.all_to_all(numbers.data(), counts.data(), places.data(), mpi_.bytes, received.data(), own_counts.data(),
-                    own_places.data(), mpi_.bytes, mpi_.world);
+    std::vector<int> own_offsets(processes);
+    for (std::size_t r = 0; r < processes; ++r) own_offsets[r] = counts[self] * static_cast<int>(r);
+    mpi_.all_to_all(numbers.data(), counts.data(), offsets.data(), mpi_.bytes, received.data(), own_counts.data(),
+                    own_offsets.data(), mpi_.bytes, mpi_.world);
     std::vector<T> sums(own);
     for_all(own, [&](std::size_t i) {
       auto total = wide(received[i]);
       for (std::size_t r = 1; r < processes; ++r) total += wide(received[r * own + i]);
       sums[i] = narrow<T>(total);
     });
-    mpi_.all_gather(sums.data(), counts[self], mpi_.bytes, numbers.data(), counts.data(), places.data(), mpi_.bytes,
+    mpi_.all_gather(sums.data(), counts[self], mpi_.bytes, numbers.data(), counts.data(), offsets.data(), mpi_.bytes,
                     mpi_.world);
   }
 

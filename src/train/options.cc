@@ -1,93 +1,119 @@
-// What the options of a run may be, and what of a run must stay as it is.
+#include "train/options.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "train/trainer.h"
+#include "train/checkpoint.h"
 
 namespace zhuyi::train {
+namespace {
 
+using base::check;
+using kernels::Precision;
 using nlohmann::json;
 
-std::string fixed_options(const TrainOptions& o) {
-  json out;
-  out["batch-tokens"] = o.batches.tokens;
-  out["batch-by"] = data::name_of(o.batches.unit);
-  out["pool"] = o.batches.pool;
-  out["subword-sampling"] = o.subword_sampling;
-  out["stream-pairs"] = o.stream_pairs;
-  out["accumulate"] = o.accumulate;
-  out["optimizer"] = optim::name_of(o.optimizer.kind);
-  out["beta1"] = o.optimizer.adam.beta1;
-  out["beta2"] = o.optimizer.adam.beta2;
-  out["epsilon"] = o.optimizer.adam.epsilon;
-  out["weight-decay"] = o.optimizer.adam.decay;
-  out["muon-momentum"] = o.optimizer.muon.momentum;
-  out["ema"] = o.optimizer.average;
-  out["schedule"] = optim::name_of(o.schedule.kind);
-  out["learning-rate"] = o.schedule.peak;
-  out["warmup"] = o.schedule.warmup;
-  out["warmup-tokens"] = o.schedule.warmup_tokens;
-  out["cooldown"] = o.schedule.cooldown;
-  out["clip"] = o.clip;
-  out["seed"] = o.seed;
-  out["from"] = o.from;
-  out["freeze"] = o.freeze;
-  return out.dump();
+constexpr const char* kPrecision = "precision";
+constexpr const char* kMemory = "memory";
+
+template <class V>
+void check_range(const Field& field, V value) {
+  const auto [least, most, open] = field.range;
+  const auto number = static_cast<double>(value);
+  const bool holds = std::isfinite(number) && number >= least && (open ? number < most : number <= most);
+  if (std::isinf(most)) {
+    check(holds, "{} is {}, expected {:g} or more", field.name, value, least);
+  } else if (open) {
+    check(holds, "{} is {}, expected at least {:g} and less than {:g}", field.name, value, least, most);
+  } else {
+    check(holds, "{} is {}, expected {:g} to {:g}", field.name, value, least, most);
+  }
 }
 
-std::string description(const CorpusSource& source, const Validator& validator) {
-  return json{{"training", json::parse(source.description())},
-              {"validation", json::parse(describe(validator.corpus()))}}
-      .dump();
+template <class V>
+json to_json(const V& value) {
+  if constexpr (Word<V>) {
+    return word_of(value);
+  } else if constexpr (std::is_same_v<V, Bytes>) {
+    return value.count;
+  } else {
+    return value;
+  }
+}
+
+}  // namespace
+
+std::string word_of(data::BatchUnit unit) { return data::name_of(unit); }
+std::string word_of(optim::ScheduleKind kind) { return optim::name_of(kind); }
+std::string word_of(optim::OptimizerKind kind) { return optim::name_of(kind); }
+std::string word_of(Metric metric) { return name_of(metric); }
+std::string word_of(const std::optional<Precision>& precision) {
+  return !precision ? "auto" : *precision == Precision::bf16 ? "bf16" : "f32";
+}
+
+template <>
+data::BatchUnit option_of(const std::string& word) {
+  return data::batch_unit_of(word);
+}
+template <>
+optim::ScheduleKind option_of(const std::string& word) {
+  return optim::schedule_of(word);
+}
+template <>
+optim::OptimizerKind option_of(const std::string& word) {
+  return optim::optimizer_of(word);
+}
+template <>
+Metric option_of(const std::string& word) {
+  return metric_of(word);
+}
+template <>
+std::optional<Precision> option_of(const std::string& word) {
+  for (const std::optional<Precision> known : {std::optional<Precision>(), {Precision::f32}, {Precision::bf16}}) {
+    if (word == word_of(known)) return known;
+  }
+  base::fail(base::ErrorKind::invalid_argument, "'{}' is not a precision; there are: auto, f32, bf16", word);
 }
 
 void validate(const TrainOptions& o) {
-  const auto check_at_least = [](const char* name, auto value, auto least) {
-    base::check(std::isfinite(static_cast<double>(value)) && value >= least, "{} is {}, expected {} or more", name,
-                value, least);
-  };
-  const auto check_share = [](const char* name, double value) {
-    base::check(value >= 0 && value <= 1, "{} is {}, expected 0 to 1", name, value);
-  };
-  check_at_least("minutes", o.budget.minutes, 0.0);
-  check_at_least("steps", o.budget.steps, std::int64_t{0});
-  check_at_least("epochs", o.budget.epochs, std::int64_t{0});
-  base::check(o.budget.minutes > 0 || o.budget.steps > 0 || o.budget.epochs > 0,
-              "training: no end is set; give minutes, steps or epochs");
-  check_at_least("batch-tokens", o.batches.tokens, std::int64_t{1});
-  check_at_least("pool", o.batches.pool, std::int64_t{1});
-  check_at_least("subword-sampling", o.subword_sampling, 0.0);
-  check_at_least("stream-pairs", o.stream_pairs, std::int64_t{0});
-  check_at_least("accumulate", o.accumulate, std::int64_t{1});
-  check_at_least("learning-rate", o.schedule.peak, 0.0);
-  check_at_least("warmup", o.schedule.warmup, std::int64_t{1});
-  check_at_least("warmup-tokens", o.schedule.warmup_tokens, std::int64_t{0});
-  base::check(o.schedule.warmup_tokens == 0 || o.schedule.kind != optim::ScheduleKind::paper,
-              "warmup-tokens is {}, but schedule paper counts its warm-up in steps; give warmup",
-              o.schedule.warmup_tokens);
-  check_share("cooldown", o.schedule.cooldown);
-  check_at_least("clip", o.clip, 0.0);
-  const optim::AdamOptions& adam = o.optimizer.adam;
-  const double momentum = o.optimizer.muon.momentum;
-  base::check(adam.beta1 >= 0 && adam.beta1 < 1 && adam.beta2 >= 0 && adam.beta2 < 1,
-              "beta1 is {} and beta2 {}, expected at least 0 and less than 1", adam.beta1, adam.beta2);
-  check_at_least("epsilon", adam.epsilon, 0.0);
-  check_at_least("weight-decay", adam.decay, 0.0);
-  base::check(momentum >= 0 && momentum < 1, "muon-momentum is {}, expected at least 0 and less than 1", momentum);
-  check_at_least("validate-minutes", o.validate_minutes, 0.0);
-  check_at_least("validate-steps", o.validate_steps, std::int64_t{0});
-  check_at_least("patience", o.patience, std::int64_t{0});
-  base::check(o.optimizer.average >= 0 && o.optimizer.average < 1, "ema is {}, expected at least 0 and less than 1",
-              o.optimizer.average);
-  check_at_least("keep", o.keep, std::int64_t{0});
-  check_at_least("keep-every", o.keep_every, std::int64_t{0});
-  check_at_least("report-steps", o.report_steps, std::int64_t{1});
-  check_at_least("max-skipped", o.max_skipped, std::int64_t{1});
-  check_at_least("memory", o.memory, std::int64_t{0});
-  base::check(o.gradient_bits == 32 || o.gradient_bits == 16, "gradient-bits is {}, expected 32 or 16",
-              o.gradient_bits);
+  for_each_field(o, [](const Field& field, const auto& value) {
+    using V = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<V>) check_range(field, value);
+  });
+  check(o.budget.minutes > 0 || o.budget.steps > 0 || o.budget.epochs > 0,
+        "training: no end is set; give minutes, steps or epochs");
+  check(o.schedule.warmup_tokens == 0 || o.schedule.kind != optim::ScheduleKind::paper,
+        "warmup-tokens is {}, but schedule paper counts its warm-up in steps; give warmup", o.schedule.warmup_tokens);
+  check(o.memory.count >= 0, "memory is {}, expected 0 or more", o.memory.count);
+  check(o.gradient_bits == 32 || o.gradient_bits == 16, "gradient-bits is {}, expected 32 or 16", o.gradient_bits);
+  check(!o.precision || kernels::has_precision(*o.precision),
+        "precision is {}: this CPU has no arithmetic for it; give f32 or auto", word_of(o.precision));
+}
+
+std::string fixed_options(const TrainOptions& options) {
+  json out;
+  for_each_field(options, [&](const Field& field, const auto& value) {
+    if (field.change == Change::fixed) out[field.name] = to_json(value);
+  });
+  if (!options.precision) out.erase(kPrecision);
+  return out.dump();
+}
+
+std::string option_differences(const std::string& saved, const TrainOptions& options) {
+  json before = json::parse(saved, nullptr, false);
+  json now = json::parse(fixed_options(options));
+  for (const char* name : {kPrecision, kMemory}) {
+    if (!before.is_object() || (before.contains(name) && now.contains(name))) continue;
+    before.erase(name);
+    now.erase(name);
+  }
+  return differences(before.dump(), now.dump());
+}
+
+std::optional<Precision> saved_precision(const std::string& saved) {
+  const json options = json::parse(saved, nullptr, false);
+  if (!options.is_object() || !options.contains(kPrecision)) return std::nullopt;
+  return option_of<std::optional<Precision>>(options.at(kPrecision).get<std::string>());
 }
 
 }  // namespace zhuyi::train

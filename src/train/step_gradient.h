@@ -14,7 +14,7 @@
 
 namespace zhuyi::train {
 
-// What the gradients of all steps have in common.
+// What the gradients of all steps have in common. Give the fields by name.
 struct GradientSource {
   const nn::Transformer& model;
   const EncodedCorpus& corpus;
@@ -33,7 +33,8 @@ struct StepLoss {
   std::vector<std::int64_t> not_finite;  // which of the batches have a loss that is not finite
 };
 
-// Adds the gradients of these batches (lists of pairs) of step `step` to `gradients`. With several processes each takes
+// Adds the gradients of these batches (lists of pairs) of step `step` to `gradients`: one block for all steps, as large
+// as the model, so it is an argument and no result. With several processes each takes
 // whole batches where their number divides by that of the processes, which gives what one process gives but for
 // rounding; otherwise it takes its share of the sentences of each, and dropout falls elsewhere. All get the same
 // result.

@@ -2,58 +2,19 @@
 // The training loop (paper, section 5): batches, steps, validation, checkpoints; an observer hears of the progress.
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "autograd/profile.h"
-#include "data/batcher.h"
 #include "formats/model_file.h"
-#include "kernels/gemm.h"
-#include "optim/optimizers.h"
-#include "optim/schedule.h"
 #include "train/communicator.h"
 #include "train/corpus_source.h"
 #include "train/encoded_corpus.h"
-#include "train/metric.h"
+#include "train/options.h"
 #include "train/validator.h"
 
 namespace zhuyi::train {
-
-// How long to train: until the first limit that is set is reached. 0: no such limit.
-struct Budget {
-  double minutes = 0;  // of training in all, earlier runs of the same directory counted in
-  std::int64_t steps = 0;
-  std::int64_t epochs = 0;
-};
-
-struct TrainOptions {
-  std::filesystem::path directory;  // of the run: checkpoint, metrics, model
-  data::BatcherOptions batches;
-  std::int64_t accumulate = 1;                             // batches whose gradients make one step
-  kernels::Precision precision = kernels::Precision::f32;  // of the products; weights, sums and the optimizer are f32
-  optim::OptimizerOptions optimizer;
-  optim::Schedule schedule;
-  double clip = 1;  // largest norm of the gradient of the mean token loss; 0: no limit
-  std::uint64_t seed = 1;
-  Budget budget;
-  double validate_minutes = 2;      // time between validations; each saves a checkpoint
-  std::int64_t validate_steps = 0;  // steps between validations, instead of the time
-  Metric metric = Metric::nll;      // says which model is the best
-  std::int64_t patience = 0;        // validations in a row without a better model that end the run; 0: none do
-  std::int64_t keep = 4;            // snapshots kept, whose mean is tried at the end
-  std::int64_t keep_every = 0;      // steps between snapshots that stay; 0: none
-  std::int64_t report_steps = 10;   // steps between lines of metrics
-  std::int64_t max_skipped = 10;    // steps in a row without a finite loss and gradient that end the run
-  std::int64_t memory = 0;          // bytes that the process should stay within; larger batches are split. 0: no limit
-  int gradient_bits = 32;           // of a gradient on its way between processes: 32, or 16 for bfloat16
-  double subword_sampling = 0;    // see text::SubwordSampler; 0: the usual pieces. Whoever makes the corpus applies it
-  std::int64_t stream_pairs = 0;  // pairs of a streamed corpus in memory at a time; 0: all
-  std::vector<std::string> freeze;  // parameters that stay as they are, as patterns of names (optim::matches)
-  std::string from;                 // the model whose weights the run started with; "": none
-  bool profile = false;             // look where the time goes
-};
 
 // The last steps.
 struct StepReport {
@@ -74,6 +35,8 @@ struct StepReport {
 class Observer {
  public:
   virtual ~Observer() = default;
+  // The products of this run are computed in `precision`. Comes before started().
+  virtual void decided(kernels::Precision /*precision*/) {}
   // The run is accepted: options, data and checkpoint fit together. Step 0 for a new run. Nothing is written before.
   virtual void started(const StepReport& /*where*/) {}
   virtual void stepped(const StepReport& /*report*/) {}
@@ -93,21 +56,18 @@ struct TrainResult {
   bool out_of_patience = false;  // ended before its budget was used up
   std::int64_t steps = 0;
   Validation best;
+  kernels::Precision precision = kernels::Precision::f32;  // of the products, as it was decided
   std::optional<autograd::Profile> profile;  // if it was asked for: of this call's steps, without the first of several
 };
 
-// Throws invalid_argument naming the option that cannot be: no limit set, or a number out of range.
-void validate(const TrainOptions& options);
-
-// What must be the same when a run continues, as JSON; and what the texts are.
-std::string fixed_options(const TrainOptions& options);
+// What the texts of a run are, as JSON: they must be the same when it is continued.
 std::string description(const CorpusSource& source, const Validator& validator);
 
 // Trains `model` in options.directory, which must exist and be locked (lock_run); continues from the checkpoint there
 // if there is one, or from the one before where it is damaged. With a limit in steps or epochs and validations by steps
-// a run that was stopped, or killed, and continued gives bit for bit what an uninterrupted one gives (same CPU, same
-// number of threads). Leaves checkpoint.safetensors and the one before, snapshot-STEP.safetensors, metrics.jsonl and
-// model.safetensors (the best by validation loss, the mean of the last snapshots tried too). Throws bad_model for a
+// a run that was stopped, or killed, and continued gives bit for bit what an uninterrupted one gives on the same CPU,
+// in any number of threads. Leaves checkpoint.safetensors and the one before, snapshot-STEP.safetensors, metrics.jsonl
+// and model.safetensors (the best by validation loss, the mean of the last snapshots tried too). Throws bad_model for a
 // checkpoint of other data or another configuration and when max_skipped steps in a row were left out, system when the
 // disk is full; then the last checkpoint is intact.
 //

@@ -36,13 +36,13 @@ void WeightStep::begin() {
   gradients_.clear();
 }
 
-bool WeightStep::move(const StepLoss& loss, double rate) {
+bool WeightStep::move(const StepLoss& loss, double rate, Communicator& processes) {
   bool finite = loss.not_finite.empty();
   {
     const Timing timing(running_profile(), Operation::optimizer, Pass::forward);
     for (const autograd::ConstParameterPtr& parameter : frozen_) gradients_.of(*parameter).fill(0);
     const double scale = 1.0 / static_cast<double>(loss.target_tokens);
-    gradient_norm_ = optim::gradient_norm(gradients_, scale);
+    gradient_norm_ = broadcast(processes, optim::gradient_norm(gradients_, scale));
     finite = finite && std::isfinite(gradient_norm_);
     if (finite) optimizer_->step(parameters_, gradients_, rate, scale * optim::clip_factor(gradient_norm_, clip_));
   }

@@ -10,8 +10,8 @@
 #include "autograd/profile.h"
 #include "nn/transformer.h"
 #include "optim/optimizers.h"
+#include "train/options.h"
 #include "train/step_gradient.h"
-#include "train/trainer.h"
 
 namespace zhuyi::train {
 
@@ -23,8 +23,9 @@ class WeightStep {
   // Clears the gradient.
   void begin();
   // Moves the weights along the gradient, which is that of these target tokens, at learning rate `rate`, and says so;
-  // unless the loss or the gradient is not finite: then they stay.
-  bool move(const StepLoss& loss, double rate);
+  // unless the loss or the gradient is not finite: then they stay. All processes take the norm of process 0: those of
+  // other instruction sets add it up in another order, and would clip to other weights.
+  bool move(const StepLoss& loss, double rate, Communicator& processes);
 
   const optim::Optimizer& optimizer() const { return *optimizer_; }
   optim::Optimizer& optimizer() { return *optimizer_; }

@@ -54,10 +54,10 @@ TEST(InitialiseFrom, PiecesInCommonKeepTheirRows) {
   std::int64_t shared = 0;
   bool moved = false;
   for (std::int32_t id = 0; id < static_cast<std::int32_t>(now.size()); ++id) {
-    const std::int32_t place = before.id(now.piece(id));
-    EXPECT_TRUE(place >= 0 ? same_row(rows, id, old_rows, place) : same_row(rows, id, drawn_rows, id)) << now.piece(id);
-    shared += place >= 0 ? 1 : 0;
-    moved = moved || (place >= 0 && place != id);
+    const std::int32_t row = before.id(now.piece(id));
+    EXPECT_TRUE(row >= 0 ? same_row(rows, id, old_rows, row) : same_row(rows, id, drawn_rows, id)) << now.piece(id);
+    shared += row >= 0 ? 1 : 0;
+    moved = moved || (row >= 0 && row != id);
   }
   EXPECT_TRUE(moved);
   EXPECT_EQ(result.shared_rows, shared);

@@ -17,8 +17,8 @@
 namespace zhuyi::train {
 
 // Where the threads meet, and where each of them shows its numbers.
-struct MeetingPlace {
-  explicit MeetingPlace(std::int64_t count) : arrived(count), shown(static_cast<std::size_t>(count)) {}
+struct Meeting {
+  explicit Meeting(std::int64_t count) : arrived(count), shown(static_cast<std::size_t>(count)) {}
   std::barrier<> arrived;
   std::vector<std::byte*> shown;
 };
@@ -26,10 +26,10 @@ struct MeetingPlace {
 // A thread that takes itself for a process.
 class ThreadProcess final : public Communicator {
  public:
-  ThreadProcess(std::shared_ptr<MeetingPlace> place, std::int64_t rank) : place_(std::move(place)), rank_(rank) {}
+  ThreadProcess(std::shared_ptr<Meeting> meeting, std::int64_t rank) : meeting_(std::move(meeting)), rank_(rank) {}
 
   std::int64_t rank() const override { return rank_; }
-  std::int64_t size() const override { return static_cast<std::int64_t>(place_->shown.size()); }
+  std::int64_t size() const override { return static_cast<std::int64_t>(meeting_->shown.size()); }
   std::int64_t local_size() const override { return size(); }
   void sum(std::span<float> numbers, int bits) override {
     round(numbers, bits);
@@ -39,8 +39,8 @@ class ThreadProcess final : public Communicator {
   void sum(std::span<double> numbers) override { add(numbers); }
   void broadcast(std::span<std::byte> bytes) override {
     show(bytes.data());
-    if (rank_ > 0 && !bytes.empty()) std::memcpy(bytes.data(), place_->shown[0], bytes.size());
-    place_->arrived.arrive_and_wait();
+    if (rank_ > 0 && !bytes.empty()) std::memcpy(bytes.data(), meeting_->shown[0], bytes.size());
+    meeting_->arrived.arrive_and_wait();
   }
   [[noreturn]] void abort(int /*exit_code*/) override { throw std::logic_error("abort"); }
 
@@ -50,35 +50,35 @@ class ThreadProcess final : public Communicator {
     for (float& number : numbers) number = from_bfloat16(to_bfloat16(number));
   }
   void show(void* own) {
-    place_->shown[static_cast<std::size_t>(rank_)] = static_cast<std::byte*>(own);
-    place_->arrived.arrive_and_wait();
+    meeting_->shown[static_cast<std::size_t>(rank_)] = static_cast<std::byte*>(own);
+    meeting_->arrived.arrive_and_wait();
   }
   template <class T>
   void add(std::span<T> numbers) {
     show(numbers.data());
     std::vector<T> sums(numbers.size(), T{0});
-    for (const std::byte* const bytes : place_->shown) {
+    for (const std::byte* const bytes : meeting_->shown) {
       const T* const other = reinterpret_cast<const T*>(bytes);
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += other[i];
     }
-    place_->arrived.arrive_and_wait();
+    meeting_->arrived.arrive_and_wait();
     std::copy(sums.begin(), sums.end(), numbers.begin());
-    place_->arrived.arrive_and_wait();
+    meeting_->arrived.arrive_and_wait();
   }
 
-  std::shared_ptr<MeetingPlace> place_;
+  std::shared_ptr<Meeting> meeting_;
   std::int64_t rank_;
 };
 
 // Runs body(communicator) in `count` threads at once.
 template <class Body>
 void in_processes(std::int64_t count, const Body& body) {
-  const auto place = std::make_shared<MeetingPlace>(count);
+  const auto meeting = std::make_shared<Meeting>(count);
   std::vector<std::thread> threads;
   for (std::int64_t rank = 0; rank < count; ++rank) {
-    threads.emplace_back([&body, place, rank] {
+    threads.emplace_back([&body, meeting, rank] {
       base::set_threads(1);
-      ThreadProcess process(place, rank);
+      ThreadProcess process(meeting, rank);
       body(process);
     });
   }

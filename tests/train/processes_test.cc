@@ -173,7 +173,9 @@ TEST_F(Processes, ABatchInPiecesGivesTheGradientOfTheWhole) {
     EXPECT_EQ(split_to_fit(batches[0], corpus.lengths(), config, limit).size() > 1, share > 0);
     autograd::Gradients gradients(own.transformer->parameters());
     gradients.clear();
-    losses.push_back(add_gradients({*own.transformer, corpus, alone, 1, limit, 32}, 0, batches, gradients));
+    losses.push_back(
+        add_gradients({.model = *own.transformer, .corpus = corpus, .processes = alone, .seed = 1, .pass_bytes = limit},
+                      0, batches, gradients));
     const auto numbers = gradients.flat().data<float>();
     flat.emplace_back(numbers.begin(), numbers.end());
   }
@@ -211,7 +213,7 @@ TEST(Memory, PiecesAreInOrderCompleteAndFit) {
 }
 
 TEST_F(Processes, AModelThatDoesNotFitIntoMemoryIsRefused) {
-  options_.memory = 1 << 20;
+  options_.memory = {1 << 20};
   options_.directory = folder_.path();
   formats::Model own = model(0);
   Listener listener;

@@ -59,7 +59,7 @@ class Texts : public ::testing::Test {
   std::vector<data::SentencePair> valid_;
 };
 
-// Every pair of every part once an epoch, in batches of one part, in the plan's order from any place in it.
+// Every pair of every part once an epoch, in batches of one part, in the plan's order from any point of it.
 TEST_F(Texts, AStreamedEpochIsEveryPairOnce) {
   const std::vector<data::SentencePair> pairs = letter_pairs(1500, 2, 6, false, 3);
   StreamedCorpus source = streamed({{write_tsv("a.tsv", pairs), 1}}, 512);
@@ -69,11 +69,11 @@ TEST_F(Texts, AStreamedEpochIsEveryPairOnce) {
   EpochPlan plan(source, options_.batches);
   Progress progress;
   std::map<std::vector<std::int32_t>, int> seen;
-  std::vector<Progress> places;
+  std::vector<Progress> points;
   std::vector<std::vector<std::vector<std::int64_t>>> steps;
   double before = 0;
   while (progress.epoch == 0) {
-    places.push_back(progress);
+    points.push_back(progress);
     steps.push_back(plan.next(3, progress, [] { return false; }));
     EXPECT_LE(steps.back().size(), 3u);
     for (const auto& batch : steps.back()) {
@@ -90,8 +90,8 @@ TEST_F(Texts, AStreamedEpochIsEveryPairOnce) {
   for (const std::size_t i : {std::size_t{1}, steps.size() / 2, steps.size() - 1}) {
     StreamedCorpus again = streamed({{folder_ / "a.tsv", 1}}, 512);
     EpochPlan other(again, options_.batches);
-    Progress place = places[i];
-    EXPECT_EQ(other.next(3, place, [] { return false; }), steps[i]);
+    Progress point = points[i];
+    EXPECT_EQ(other.next(3, point, [] { return false; }), steps[i]);
   }
 }
 
