@@ -15,7 +15,7 @@ namespace zhuyi::train {
 
 // Bytes that are there as long as the run: weights, gradients, the state of the optimiser with its moving average, and
 // the program itself. When a run is continued weights and state are there twice for a moment, and the mean of snapshots
-// takes four more blocks of weights; both while no pass is under way.
+// takes three more blocks of weights; both while no pass is under way.
 std::int64_t resident_bytes(const autograd::Parameters& parameters, const optim::Optimizer& optimizer);
 
 // Bytes of a corpus in memory.

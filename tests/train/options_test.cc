@@ -68,6 +68,19 @@ struct ChangeIt {
   }
 };
 
+// Every help text is a noun phrase in lower case (names such as Adam's stand further on), without a full stop.
+TEST(Options, AreDescribedAlike) {
+  TrainOptions options;
+  std::int64_t count = 0;
+  for_each_field(options, [&](const Field& field, const auto&) {
+    const std::string text = field.description;
+    EXPECT_TRUE(text.front() >= 'a' && text.front() <= 'z') << field.name;
+    EXPECT_NE(text.back(), '.') << field.name;
+    ++count;
+  });
+  EXPECT_GT(count, 30);
+}
+
 TEST(Options, OnlyThoseThatDecideOverNoBitsMayChangeOnTheWay) {
   const std::set<std::string> free = {"minutes",       "steps",        "epochs", "validate-minutes", "validate-steps",
                                       "metric",        "patience",     "keep",   "keep-every",       "max-skipped",
