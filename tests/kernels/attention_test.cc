@@ -240,7 +240,7 @@ void bf16_equals_rounded(Case<float> c, const std::string& where) {
   expect_same_bits(in(found), in(c.out), where);
 }
 
-// Keys read by index equal the same keys copied to their places.
+// Keys read by index equal the same keys copied to where they belong.
 template <class T>
 void lookup_equals_direct(Similarity kind, double rate, const std::string& where) {
   const double tolerance = sizeof(T) == 4 ? 3e-6 : 1e-13;
@@ -261,16 +261,16 @@ void lookup_equals_direct(Similarity kind, double rate, const std::string& where
   cached.forward();
   expect_close(cached.out, in_double(direct.out), tolerance, where + " out");
   expect_close(cached.weights, in_double(direct.weights), tolerance, where + " weights");
-  // In their places, but looked up there.
-  Case<T> in_place = direct;
-  in_place.map.few_queries = true;
-  in_place.forward();
-  expect_same_bits(in(in_place.out), in(cached.out), where + " out in place");
-  expect_same_bits(in(in_place.weights), in(cached.weights), where + " weights in place");
+  // Where they belong, but looked up there.
+  Case<T> looked_up = direct;
+  looked_up.map.few_queries = true;
+  looked_up.forward();
+  expect_same_bits(in(looked_up.out), in(cached.out), where + " out looked up");
+  expect_same_bits(in(looked_up.weights), in(cached.weights), where + " weights looked up");
   if constexpr (std::is_same_v<T, float>) bf16_equals_rounded(cached, where + " in bf16");
 }
 
-TEST(Attention, KeysByIndexEqualKeysInPlace) {
+TEST(Attention, KeysByIndexEqualKeysInOrder) {
   on_every_target([](const std::string& target) {
     for (const Similarity kind : kSimilarities) {
       for (const double rate : {0.0, 0.25}) {
@@ -329,19 +329,19 @@ void future_does_not_matter(Similarity kind, double rate, const std::string& whe
   Case<T> all = make_case<T>({{150, 64, 1}, {}, 2, 17, 9}, {kind, 3}, true, rate);
   all.forward();
   const std::int64_t width = all.heads * all.d_v;
-  std::int64_t place = 0;
+  std::int64_t number = 0;
   for (const AttentionBlock& block : all.map.blocks) {
     const std::int64_t length = block.query_end - block.query_begin;
     for (std::int64_t head = 0; head < all.heads; ++head) {
       for (std::int64_t i = 0; i < length; ++i) {
         for (std::int64_t j = 0; j < length; ++j) {
-          const T weight = all.weights[at(place++)];
+          const T weight = all.weights[at(number++)];
           EXPECT_TRUE(j > i ? weight == 0 : weight > 0) << where << " weight " << i << ", " << j;
         }
       }
     }
   }
-  if (rate > 0) return;  // the mask depends on the weight's place
+  if (rate > 0) return;  // the mask depends on the weight's number
   Case<T> past = all;
   past.map.causal = false;
   past.map.blocks.clear();
