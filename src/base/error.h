@@ -33,7 +33,7 @@ class Error : public std::exception {
   const std::string& message() const { return message_; }
   const char* what() const noexcept override { return message_.c_str(); }
 
-  // Puts "where: " before the message; the outermost place comes first.
+  // Puts "where: " before the message; the outermost comes first.
   void add_context(std::string_view where) { message_ = fmt::format("{}: {}", where, message_); }
 
  private:

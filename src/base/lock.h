@@ -1,5 +1,5 @@
 #pragma once
-// A lock on a file, so that two processes do not write to the same place.
+// A lock on a file, so that two processes do not write to the same files.
 
 #include <filesystem>
 #include <string>

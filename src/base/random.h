@@ -1,5 +1,5 @@
 #pragma once
-// Random numbers as a pure function of (seed, stream, step, place): nothing is stored, nothing depends on threads.
+// Random numbers as a pure function of (seed, stream, step, index): nothing is stored, nothing depends on threads.
 
 #include <cstdint>
 #include <span>

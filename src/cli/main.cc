@@ -16,6 +16,7 @@
 #include "cli/config_file.h"
 #include "cli/exit_code.h"
 #include "cli/old_names.h"
+#include "kernels/targets.h"
 
 namespace {
 
@@ -96,6 +97,13 @@ std::string named_command(const std::vector<std::string>& words) {
                                                cli::suggestion(words.front(), names) + " (see zhuyi --help)");
 }
 
+// Holds for the process; "" is the best that this machine has.
+void choose_kernels(const std::string& path) {
+  if (!path.empty()) zhuyi::kernels::use_path(path);
+  const std::string report = zhuyi::kernels::path_report();
+  if (!report.empty()) std::cerr << "zhuyi: " << report << "\n";
+}
+
 int run(const std::vector<std::string>& given) {
   const auto [words, remarks] = cli::present_words(given);
   for (const std::string& remark : remarks) complain(remark, 0);
@@ -107,11 +115,15 @@ int run(const std::vector<std::string>& given) {
   app.option_defaults()->always_capture_default();
   app.require_subcommand(1);
   cli::Action action;
+  std::string path;
   for (const CommandEntry& entry : commands()) {
     CLI::App* sub = app.add_subcommand(entry.name, entry.summary);
     sub->fallthrough();
     sub->footer("Every option may also stand in a TOML file, by its name: --config FILE");
     const cli::Action declared = entry.declare(*sub);
+    sub->add_option("--kernels", path,
+                    "instructions to compute with: amx, avx512, avx2 or sse2; without, the best here")
+        ->envname("ZHUYI_KERNELS");
     if (entry.name == command) action = declared;
   }
   app.set_config("--config", "", "TOML file with options (keys are option names)");
@@ -126,6 +138,7 @@ int run(const std::vector<std::string>& given) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return complain(usage_message(app, command, error), kUsage);
   }
+  choose_kernels(path);
   action();
   std::cout.flush();
   if (!std::cout) throw Error(ErrorKind::system, "cannot write to standard output");

@@ -13,12 +13,12 @@
 namespace zhuyi::cli {
 namespace {
 
-// The option's long name without dashes, or "" for one that is not kept (help, a look at one call, positional
-// arguments).
+// The option's long name without dashes, or "" for one that is not kept (help, a look at one call, what this machine
+// can do, positional arguments).
 std::string key_of(const CLI::Option& option) {
   if (option.get_lnames().empty()) return "";
   const std::string name = option.get_lnames().front();
-  return name == "help" || name == "config" || name == "profile" ? "" : name;
+  return name == "help" || name == "config" || name == "profile" || name == "kernels" ? "" : name;
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ struct Head {
   ConstMatrix<K> k;  // [keys, d_k]; with key_rows all rows of k
   ConstMatrix<K> v;  // [keys, d_v]; likewise
   std::int64_t keys;
-  std::int64_t place;  // of the first weight
+  std::int64_t offset;  // of the first weight
   std::int64_t k_column;
   std::int64_t v_column;
   const AttentionBlock* block;
@@ -68,7 +68,7 @@ struct Head {
 
 template <class T, class K>
 Head<T, K> head_of(const AttentionInputs<T, K>& in, const AttentionMap& map, const AttentionBlock& block,
-                   std::int64_t head, std::int64_t block_place) {
+                   std::int64_t head, std::int64_t block_offset) {
   const std::int64_t d_k = in.q.columns / in.heads;
   const std::int64_t d_v = in.v.columns / in.heads;
   const std::int64_t queries = block.query_end - block.query_begin;
@@ -80,20 +80,20 @@ Head<T, K> head_of(const AttentionInputs<T, K>& in, const AttentionMap& map, con
           .k = in.k.block(first, head * d_k, rows, d_k),
           .v = in.v.block(first, head * d_v, rows, d_v),
           .keys = keys,
-          .place = block_place + head * queries * keys,
+          .offset = block_offset + head * queries * keys,
           .k_column = head * d_k,
           .v_column = head * d_v,
           .block = &block};
 }
 
 // For each block, the offset of its weights; and in the end how many there are.
-std::vector<std::int64_t> weight_places(const AttentionMap& map, std::int64_t heads) {
-  std::vector<std::int64_t> places{0};
+std::vector<std::int64_t> weight_offsets(const AttentionMap& map, std::int64_t heads) {
+  std::vector<std::int64_t> offsets{0};
   for (const AttentionBlock& block : map.blocks) {
     const std::int64_t count = (block.query_end - block.query_begin) * (block.key_end - block.key_begin);
-    places.push_back(places.back() + heads * count);
+    offsets.push_back(offsets.back() + heads * count);
   }
-  return places;
+  return offsets;
 }
 
 // What multiplies q.k in the exponent.
@@ -151,26 +151,26 @@ void compute_weights(const AttentionInputs<T>& in, bool causal, const Head<T>& h
   }
 }
 
-// out = dropout(x), where x(0, 0) is number `place` of the mask and rows of the mask are as far apart as those of x.
+// out = dropout(x), where x(0, 0) is number `first` of the mask and rows of the mask are as far apart as those of x.
 template <class T>
-void drop(const Dropout& dropout, std::int64_t place, ConstMatrix<T> x, Matrix<T> out) {
+void drop(const Dropout& dropout, std::int64_t first, ConstMatrix<T> x, Matrix<T> out) {
   if (x.columns == x.row_stride && out.columns == out.row_stride) {
-    vector_kernels<T>().dropout(dropout, place, x.data, out.data, x.rows * x.columns);
+    vector_kernels<T>().dropout(dropout, first, x.data, out.data, x.rows * x.columns);
     return;
   }
   for (std::int64_t i = 0; i < x.rows; ++i) {
-    vector_kernels<T>().dropout(dropout, place + i * x.row_stride, x.row(i), out.row(i), x.columns);
+    vector_kernels<T>().dropout(dropout, first + i * x.row_stride, x.row(i), out.row(i), x.columns);
   }
 }
 
 // The weights with dropout: themselves when there is none, else in `scratch`.
 template <class T>
-ConstMatrix<T> dropped_weights(const Dropout& dropout, std::int64_t place, ConstMatrix<T> weights,
+ConstMatrix<T> dropped_weights(const Dropout& dropout, std::int64_t offset, ConstMatrix<T> weights,
                                std::vector<T>& scratch) {
   if (dropout.rate == 0) return weights;
   scratch.resize(at(weights.rows * weights.columns));
   const Matrix<T> dropped = Matrix<T>::dense(scratch.data(), weights.rows, weights.columns);
-  drop<T>(dropout, place, weights, dropped);
+  drop<T>(dropout, offset, weights, dropped);
   return dropped;
 }
 
@@ -188,10 +188,10 @@ void forward_direct(const AttentionInputs<T>& in, bool causal, const Head<T>& he
   if (!kept) scratch.weights.resize(at(step * head.keys));
   for (std::int64_t begin = 0; begin < head.q.rows; begin += step) {
     const Strip strip = strip_of(head, causal, begin, step);
-    const std::int64_t place = strip.begin * head.keys;
-    const Matrix<T> weights{kept ? kept + place : scratch.weights.data(), strip.rows(), strip.keys, head.keys, 1};
+    const std::int64_t offset = strip.begin * head.keys;
+    const Matrix<T> weights{kept ? kept + offset : scratch.weights.data(), strip.rows(), strip.keys, head.keys, 1};
     compute_weights(in, causal, head, strip, weights, kept ? head.keys : strip.keys);
-    gemm<T>(dropped_weights<T>(in.dropout, head.place + place, weights, scratch.dropped),
+    gemm<T>(dropped_weights<T>(in.dropout, head.offset + offset, weights, scratch.dropped),
             head.v.block(0, 0, strip.keys, head.v.columns), out.block(strip.begin, 0, strip.rows(), out.columns),
             {.parallel = false});
   }
@@ -211,14 +211,15 @@ void forward_lookup(const AttentionInputs<T, K>& in, const AttentionMap& map, co
   kernels.scores(lookup, distance ? -scale / 2 : scale, distance, weights);
   for (std::int64_t i = 0; i < head.q.rows; ++i) softmax_kernels<T>().softmax(weights + i * head.keys, head.keys);
   const ConstMatrix<T> all = ConstMatrix<T>::dense(weights, head.q.rows, head.keys);
-  kernels.mix(lookup, dropped_weights<T>(in.dropout, head.place, all, scratch.dropped).data, out);
+  kernels.mix(lookup, dropped_weights<T>(in.dropout, head.offset, all, scratch.dropped).data, out);
 }
 
 // Heads of blocks that make a piece of work.
 template <class T, class K>
-std::int64_t items_per_piece(const AttentionInputs<T, K>& in, const std::vector<std::int64_t>& places) {
-  const std::int64_t items = static_cast<std::int64_t>(places.size() - 1) * in.heads;
-  const std::int64_t work = places.back() * (in.q.columns + in.v.columns) / in.heads / std::max<std::int64_t>(items, 1);
+std::int64_t items_per_piece(const AttentionInputs<T, K>& in, const std::vector<std::int64_t>& offsets) {
+  const std::int64_t items = static_cast<std::int64_t>(offsets.size() - 1) * in.heads;
+  const std::int64_t work =
+      offsets.back() * (in.q.columns + in.v.columns) / in.heads / std::max<std::int64_t>(items, 1);
   return std::max<std::int64_t>(1, kWork / std::max<std::int64_t>(work, 1));
 }
 
@@ -237,21 +238,21 @@ template <class T>
 void backward_strip(const AttentionInputs<T>& in, const Head<T>& head, const Strip& strip, const T* all_weights,
                     const HeadGradients<T>& gradients, Scratch<T>& scratch) {
   const bool add_to_keys = gradients.add || strip.end < head.q.rows;  // the last strip is the first to come
-  const std::int64_t place = strip.begin * head.keys;
-  const ConstMatrix<T> weights{all_weights + place, strip.rows(), strip.keys, head.keys, 1};
+  const std::int64_t offset = strip.begin * head.keys;
+  const ConstMatrix<T> weights{all_weights + offset, strip.rows(), strip.keys, head.keys, 1};
   const ConstMatrix<T> q = head.q.block(strip.begin, 0, strip.rows(), head.q.columns);
   const ConstMatrix<T> k = head.k.block(0, 0, strip.keys, head.k.columns);
   const ConstMatrix<T> v = head.v.block(0, 0, strip.keys, head.v.columns);
   const ConstMatrix<T> dout = gradients.dout.block(strip.begin, 0, strip.rows(), gradients.dout.columns);
   const Matrix<T> dk = gradients.dk.block(0, 0, strip.keys, k.columns);
-  const ConstMatrix<T> dropped = dropped_weights<T>(in.dropout, head.place + place, weights, scratch.dropped);
+  const ConstMatrix<T> dropped = dropped_weights<T>(in.dropout, head.offset + offset, weights, scratch.dropped);
   // dv [keys, d_v] += dropped^T [keys, queries] dout [queries, d_v]
   gemm<T>(dropped.transposed(), dout, gradients.dv.block(0, 0, strip.keys, v.columns),
           {.accumulate = add_to_keys, .parallel = false});
   const Matrix<T> dscores{scratch.weights.data(), strip.rows(), strip.keys, head.keys, 1};
   // dweights [queries, keys] = dout [queries, d_v] v^T [d_v, keys]
   gemm<T>(dout, v.transposed(), dscores, {.parallel = false});
-  if (in.dropout.rate > 0) drop<T>(in.dropout, head.place + place, dscores, dscores);
+  if (in.dropout.rate > 0) drop<T>(in.dropout, head.offset + offset, dscores, dscores);
   for (std::int64_t i = 0; i < strip.rows(); ++i) {
     softmax_kernels<T>().softmax_backward(weights.row(i), dscores.row(i), strip.keys);
   }
@@ -264,7 +265,7 @@ void backward_strip(const AttentionInputs<T>& in, const Head<T>& head, const Str
   // dk [keys, d_k] += scale dscores^T [keys, queries] q [queries, d_k]
   gemm<T>(ConstMatrix<T>(dscores).transposed(), q, dk, options);
   if (in.similarity.kind != Similarity::gaussian) return;
-  // Gaussian: (q - k) in place of q.
+  // Gaussian: (q - k) instead of q.
   for (std::int64_t j = 0; j < strip.keys; ++j) {
     T sum = 0;
     for (std::int64_t i = 0; i < strip.rows(); ++i) sum += dscores(i, j);
@@ -293,7 +294,7 @@ void fill_with_zeros(Matrix<T> x) {
 }  // namespace
 
 std::int64_t attention_weight_count(const AttentionMap& map, std::int64_t heads) {
-  return weight_places(map, heads).back();
+  return weight_offsets(map, heads).back();
 }
 
 template <class T, class K>
@@ -304,17 +305,17 @@ void attention(const AttentionInputs<T, K>& inputs, const AttentionMap& map, Mat
   base::check(out.rows == inputs.q.rows && out.columns == inputs.v.columns && out.column_stride == 1,
               "attention: out is [{}, {}]; expected [{}, {}] without gaps in its rows", out.rows, out.columns,
               inputs.q.rows, inputs.v.columns);
-  const std::vector<std::int64_t> places = weight_places(map, inputs.heads);
-  base::check(weights.empty() || weights.size() == at(places.back()), "attention: room for {} weights; there are {}",
-              weights.size(), places.back());
+  const std::vector<std::int64_t> offsets = weight_offsets(map, inputs.heads);
+  base::check(weights.empty() || weights.size() == at(offsets.back()), "attention: room for {} weights; there are {}",
+              weights.size(), offsets.back());
   const std::int64_t items = static_cast<std::int64_t>(map.blocks.size()) * inputs.heads;
-  base::parallel_for(items, items_per_piece(inputs, places), [&](std::int64_t begin, std::int64_t end) {
+  base::parallel_for(items, items_per_piece(inputs, offsets), [&](std::int64_t begin, std::int64_t end) {
     Scratch<T> scratch;
     for (std::int64_t item = begin; item < end; ++item) {
       const std::size_t b = at(item / inputs.heads);
-      const Head<T, K> head = head_of(inputs, map, map.blocks[b], item % inputs.heads, places[b]);
+      const Head<T, K> head = head_of(inputs, map, map.blocks[b], item % inputs.heads, offsets[b]);
       const Matrix<T> target = out.block(head.block->query_begin, head.v_column, head.q.rows, head.v.columns);
-      T* kept = weights.empty() ? nullptr : weights.data() + head.place;
+      T* kept = weights.empty() ? nullptr : weights.data() + head.offset;
       if constexpr (kOneType) {
         if (!inputs.looks_up(map)) {
           forward_direct(inputs, map.causal, head, target, kept, scratch);
@@ -333,9 +334,9 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
                         ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv, bool add) {
   check_inputs(inputs, map);
   base::check(!inputs.looks_up(map), "attention_backward: keys that are looked up; there is no backward for them");
-  const std::vector<std::int64_t> places = weight_places(map, inputs.heads);
-  base::check(weights.size() == at(places.back()), "attention_backward: {} weights; forward gave {}", weights.size(),
-              places.back());
+  const std::vector<std::int64_t> offsets = weight_offsets(map, inputs.heads);
+  base::check(weights.size() == at(offsets.back()), "attention_backward: {} weights; forward gave {}", weights.size(),
+              offsets.back());
   const auto same = [](const ConstMatrix<T>& a, const ConstMatrix<T>& b) {
     return a.rows == b.rows && a.columns == b.columns && b.column_stride == 1;
   };
@@ -348,7 +349,7 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
     for (const Matrix<T>& whole : {dq, dk, dv}) fill_with_zeros(whole);
   }
   const auto backward_item = [&](std::size_t b, std::int64_t h, Scratch<T>& scratch) {
-    const Head<T> head = head_of(inputs, map, map.blocks[b], h, places[b]);
+    const Head<T> head = head_of(inputs, map, map.blocks[b], h, offsets[b]);
     const AttentionBlock& block = map.blocks[b];
     const std::int64_t d_k = head.q.columns;
     const std::int64_t d_v = head.v.columns;
@@ -356,11 +357,11 @@ void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& ma
                                      dq.block(block.query_begin, head.k_column, head.q.rows, d_k),
                                      dk.block(block.key_begin, head.k_column, head.keys, d_k),
                                      dv.block(block.key_begin, head.v_column, head.keys, d_v), !write_over};
-    backward_head(inputs, map.causal, head, weights.data() + head.place, gradients, scratch);
+    backward_head(inputs, map.causal, head, weights.data() + head.offset, gradients, scratch);
   };
   const std::int64_t blocks = static_cast<std::int64_t>(map.blocks.size());
   if (apart) {
-    base::parallel_for(blocks * inputs.heads, items_per_piece(inputs, places),
+    base::parallel_for(blocks * inputs.heads, items_per_piece(inputs, offsets),
                        [&](std::int64_t begin, std::int64_t end) {
                          Scratch<T> scratch;
                          for (std::int64_t item = begin; item < end; ++item) {

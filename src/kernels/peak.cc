@@ -21,15 +21,13 @@ namespace zhuyi::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The number of multiply-adds that one call of multiply_add_chains with `steps` does.
+// The multiply-adds of one step of multiply_add_chains.
 #if HWY_TARGET == HWY_SCALAR
 constexpr int kChains = 32;
 #else
 constexpr int kChains = 12;
 #endif
-std::int64_t multiply_adds(std::int64_t steps) {
-  return steps * kChains * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
-}
+std::int64_t multiply_adds() { return kChains * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>())); }
 
 // Independent chains of multiply-adds in registers. Returns their sum, which makes the work necessary.
 float multiply_add_chains(std::int64_t steps) {
@@ -74,11 +72,11 @@ HWY_EXPORT(multiply_add_chains);
 
 constexpr std::int64_t kSteps = 1 << 20;
 
-// A way to keep the registers busy: `steps` of it, which give a positive number and do so many multiply-adds in all.
+// A way to keep the registers busy: `steps` of it, which give a positive number, are measured at a time.
 struct Probe {
   float (*run)(std::int64_t steps);
   std::int64_t steps;
-  std::int64_t multiply_adds;
+  std::int64_t multiply_adds;  // of a step
 };
 
 constexpr int kBf16Chains = 12;
@@ -122,16 +120,21 @@ float amx_chains(std::int64_t steps) {
 Probe probe_for(Precision precision) {
   if (precision == Precision::f32) {
     const auto run = [](std::int64_t steps) { return HWY_DYNAMIC_DISPATCH(multiply_add_chains)(steps); };
-    return {run, kSteps, HWY_DYNAMIC_DISPATCH(multiply_adds)(kSteps)};
+    return {run, kSteps, HWY_DYNAMIC_DISPATCH(multiply_adds)()};
   }
   base::check(precision == Precision::bf16 && has_bf16(), "peak_gflops: {} on {}; wanted f32, or bf16 where it is",
               name_of(precision), current_target());
   // 4 products of tiles [16, 32] and [32, 16] a step
-  if (has_amx()) return {amx_chains, kSteps / 8, kSteps / 8 * 4 * 16 * 16 * 32};
-  return {bf16_chains, kSteps, kSteps * kBf16Chains * 32};
+  if (has_amx()) return {amx_chains, kSteps / 8, 4 * 16 * 16 * 32};
+  return {bf16_chains, kSteps, kBf16Chains * 32};
 }
 
 }  // namespace
+
+PeakChains run_peak_chains(Precision precision, std::int64_t steps) {
+  const Probe probe = probe_for(precision);
+  return {probe.run(steps), steps * probe.multiply_adds};
+}
 
 double peak_gflops(int threads, Precision precision, double seconds) {
   base::check(threads >= 1, "peak_gflops: {} threads; wanted at least 1", threads);
@@ -152,7 +155,7 @@ double peak_gflops(int threads, Precision precision, double seconds) {
   } while (Seconds(Clock::now() - begin).count() < seconds);
   base::set_threads(before);
   base::check(sums[0] > 0, "peak_gflops: the sum of the chains is {}; wanted a positive number", sums[0]);
-  return 2 * static_cast<double>(probe.multiply_adds) * threads / best / 1e9;
+  return 2 * static_cast<double>(probe.steps * probe.multiply_adds) * threads / best / 1e9;
 }
 
 }  // namespace zhuyi::kernels

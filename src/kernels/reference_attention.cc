@@ -7,8 +7,8 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// What one (block, head) reads: the place of its weights, the row of key j, the columns where the head begins.
-struct Place {
+// What one (block, head) reads: where its weights begin, the row of key j, the columns where the head begins.
+struct Head {
   AttentionBlock block;
   std::int64_t weights;
   std::int64_t k_column;
@@ -25,8 +25,8 @@ struct Place {
 };
 
 template <class T>
-std::vector<Place> places(const AttentionInputs<T>& inputs, const AttentionMap& map) {
-  std::vector<Place> result;
+std::vector<Head> heads_of(const AttentionInputs<T>& inputs, const AttentionMap& map) {
+  std::vector<Head> result;
   std::int64_t offset = 0;
   const std::int64_t d_k = inputs.q.columns / inputs.heads;
   const std::int64_t d_v = inputs.v.columns / inputs.heads;
@@ -79,24 +79,24 @@ double kept(const Dropout& dropout, std::int64_t i) {
 
 template <class T>
 void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix<T> out, std::span<T> weights) {
-  for (const Place& place : places(inputs, map)) {
-    for (std::int64_t i = 0; i < place.queries(); ++i) {
-      const std::int64_t query = place.block.query_begin + i;
-      std::vector<T> row(at(place.seen(map, i)));
+  for (const Head& head : heads_of(inputs, map)) {
+    for (std::int64_t i = 0; i < head.queries(); ++i) {
+      const std::int64_t query = head.block.query_begin + i;
+      std::vector<T> row(at(head.seen(map, i)));
       for (std::size_t j = 0; j < row.size(); ++j) {
-        const std::int64_t key = place.key_row(map, static_cast<std::int64_t>(j));
-        row[j] = similarity(inputs.similarity, inputs.q.row(query) + place.k_column, inputs.k.row(key) + place.k_column,
-                            place.d_k);
+        const std::int64_t key = head.key_row(map, static_cast<std::int64_t>(j));
+        row[j] = similarity(inputs.similarity, inputs.q.row(query) + head.k_column, inputs.k.row(key) + head.k_column,
+                            head.d_k);
       }
       reference::softmax(Matrix<T>::dense(row.data(), 1, static_cast<std::int64_t>(row.size())));
-      row.resize(at(place.keys()), T{0});
-      for (std::int64_t c = 0; c < place.d_v; ++c) out(query, place.v_column + c) = 0;
-      for (std::int64_t j = 0; j < place.keys(); ++j) {
-        const std::int64_t number = place.weights + i * place.keys() + j;
+      row.resize(at(head.keys()), T{0});
+      for (std::int64_t c = 0; c < head.d_v; ++c) out(query, head.v_column + c) = 0;
+      for (std::int64_t j = 0; j < head.keys(); ++j) {
+        const std::int64_t number = head.weights + i * head.keys() + j;
         if (!weights.empty()) weights[at(number)] = row[at(j)];
         const T weight = row[at(j)] * static_cast<T>(kept(inputs.dropout, number));
-        for (std::int64_t c = 0; c < place.d_v; ++c) {
-          out(query, place.v_column + c) += weight * inputs.v(place.key_row(map, j), place.v_column + c);
+        for (std::int64_t c = 0; c < head.d_v; ++c) {
+          out(query, head.v_column + c) += weight * inputs.v(head.key_row(map, j), head.v_column + c);
         }
       }
     }
@@ -106,28 +106,28 @@ void attention(const AttentionInputs<T>& inputs, const AttentionMap& map, Matrix
 template <class T>
 void attention_backward(const AttentionInputs<T>& inputs, const AttentionMap& map, std::span<const T> weights,
                         ConstMatrix<T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
-  for (const Place& place : places(inputs, map)) {
-    for (std::int64_t i = 0; i < place.queries(); ++i) {
-      const std::int64_t query = place.block.query_begin + i;
-      std::vector<T> dweight(at(place.keys()));
+  for (const Head& head : heads_of(inputs, map)) {
+    for (std::int64_t i = 0; i < head.queries(); ++i) {
+      const std::int64_t query = head.block.query_begin + i;
+      std::vector<T> dweight(at(head.keys()));
       T mean = 0;
-      for (std::int64_t j = 0; j < place.keys(); ++j) {
-        const std::int64_t key = place.key_row(map, j);
-        const std::int64_t number = place.weights + i * place.keys() + j;
+      for (std::int64_t j = 0; j < head.keys(); ++j) {
+        const std::int64_t key = head.key_row(map, j);
+        const std::int64_t number = head.weights + i * head.keys() + j;
         const T factor = static_cast<T>(kept(inputs.dropout, number));
-        for (std::int64_t c = 0; c < place.d_v; ++c) {
-          const T dy = dout(query, place.v_column + c);
-          dv(key, place.v_column + c) += factor * weights[at(number)] * dy;
-          dweight[at(j)] += factor * dy * inputs.v(key, place.v_column + c);
+        for (std::int64_t c = 0; c < head.d_v; ++c) {
+          const T dy = dout(query, head.v_column + c);
+          dv(key, head.v_column + c) += factor * weights[at(number)] * dy;
+          dweight[at(j)] += factor * dy * inputs.v(key, head.v_column + c);
         }
         mean += weights[at(number)] * dweight[at(j)];
       }
-      for (std::int64_t j = 0; j < place.keys(); ++j) {
-        const std::int64_t key = place.key_row(map, j);
-        const T dscore = weights[at(place.weights + i * place.keys() + j)] * (dweight[at(j)] - mean);
-        similarity_backward(inputs.similarity, place.d_k, dscore, inputs.q.row(query) + place.k_column,
-                            inputs.k.row(key) + place.k_column, dq.row(query) + place.k_column,
-                            dk.row(key) + place.k_column);
+      for (std::int64_t j = 0; j < head.keys(); ++j) {
+        const std::int64_t key = head.key_row(map, j);
+        const T dscore = weights[at(head.weights + i * head.keys() + j)] * (dweight[at(j)] - mean);
+        similarity_backward(inputs.similarity, head.d_k, dscore, inputs.q.row(query) + head.k_column,
+                            inputs.k.row(key) + head.k_column, dq.row(query) + head.k_column,
+                            dk.row(key) + head.k_column);
       }
     }
   }

@@ -18,7 +18,7 @@ void softmax(Matrix<T> x);
 template <class T>
 void log_softmax(Matrix<T> x);
 
-// The first place from `begin` on whose number is above the limit, or a NaN; x.size() when there is none.
+// The first index from `begin` on whose number is above the limit, or a NaN; x.size() when there is none.
 std::int64_t first_above(std::span<const float> x, std::int64_t begin, float limit);
 
 // Layer norm (Ba, Kiros, Hinton, 2016): out = (x - mean) / sqrt(variance + epsilon) * gain + bias over each row, with

@@ -4,9 +4,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "base/error.h"
+#include "kernels/amx_check.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/targets.cc"
@@ -31,6 +34,36 @@ HWY_EXPORT(target_bit);
 
 // Highway calls the plain build SCALAR; on x86-64 the compiler makes SSE2 of it.
 std::string name_of(std::int64_t target) { return target == HWY_SCALAR ? "SSE2" : hwy::TargetName(target); }
+
+// And AVX-512 AVX3.
+std::string path_of(const std::string& target) {
+  return target == "AVX3" ? "avx512" : target == "AVX2" ? "avx2" : target == "SSE2" ? "sse2" : target;
+}
+
+// Whether this CPU has AMX and what comes with it, and the system lets this process use it. Tiles are big, so Linux
+// gives them only to processes that ask (arch_prctl, since 5.16).
+bool amx_granted() {
+  if (__builtin_cpu_supports("avx512bf16") == 0 || __builtin_cpu_supports("avx512vnni") == 0) return false;
+  if (available_targets().front() != "AVX3") return false;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kNeeded = 1U << 22 | 1U << 24 | 1U << 25;  // AMX-BF16, AMX-TILE, AMX-INT8
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kNeeded) != kNeeded) return false;
+  constexpr long kRequestPermission = 0x1023;
+  constexpr long kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+const AmxUse& usable_amx() {
+  static const AmxUse use = check_amx<AmxTiles>(amx_granted());
+  return use;
+}
+
+// Whether use_path chose to do without AMX. Like Highway's own choice of a target, which it belongs to, it holds for
+// the process.
+std::atomic<bool>& leave_out_amx() {
+  static std::atomic<bool> leave_out = false;
+  return leave_out;
+}
 
 }  // namespace
 
@@ -61,18 +94,27 @@ bool has_bf16() { return HWY_DYNAMIC_DISPATCH(target_bit)() == HWY_AVX3 && __bui
 
 bool has_vnni() { return HWY_DYNAMIC_DISPATCH(target_bit)() == HWY_AVX3 && __builtin_cpu_supports("avx512vnni") != 0; }
 
-bool has_amx() {
-  // Tiles are big, so Linux gives them only to processes that ask (arch_prctl, since 5.16).
-  static const bool granted = [] {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    constexpr unsigned kNeeded = 1U << 22 | 1U << 24 | 1U << 25;  // AMX-BF16, AMX-TILE, AMX-INT8
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kNeeded) != kNeeded) return false;
-    constexpr long kRequestPermission = 0x1023;
-    constexpr long kTileData = 18;
-    return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-  }();
-  return granted && has_bf16() && has_vnni();
+std::vector<std::string> available_paths() {
+  std::vector<std::string> paths;
+  if (usable_amx().use) paths.emplace_back("amx");
+  for (const std::string& target : available_targets()) paths.push_back(path_of(target));
+  return paths;
 }
+
+void use_path(const std::string& name) {
+  const std::vector<std::string> targets = available_targets();
+  const auto target =
+      std::find_if(targets.begin(), targets.end(), [&](const std::string& word) { return path_of(word) == name; });
+  const bool amx = name == "amx" && usable_amx().use;
+  base::check(amx || target != targets.end(), "there are no kernels \"{}\" on this machine; it runs {}", name,
+              fmt::join(available_paths(), ", "));
+  leave_out_amx() = !amx;
+  use_target(amx ? targets.front() : *target);
+}
+
+std::string path_report() { return usable_amx().report; }
+
+bool has_amx() { return has_bf16() && has_vnni() && !leave_out_amx() && usable_amx().use; }
 
 }  // namespace zhuyi::kernels
 #endif

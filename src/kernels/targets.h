@@ -22,7 +22,18 @@ bool has_bf16();
 bool has_vnni();
 
 // Whether the target in use is AVX-512 with BF16 and VNNI on a CPU with AMX tiles for both, which the system lets this
-// process use.
+// process use, which multiply right (checked once, amx_check.h), and use_path has not left out.
 bool has_amx();
+
+// The ways to compute that this machine has, best first, in the words of the program's option --kernels: of "amx"
+// (AVX-512 with AMX tiles), "avx512", "avx2" and "sse2".
+std::vector<std::string> available_paths();
+
+// Makes all kernels of the process use this way; called once, before any of them. Throws invalid_argument for one that
+// is not available.
+void use_path(const std::string& name);
+
+// What the user should know of the choice: "", or that the CPU has AMX but multiplies wrong with it.
+std::string path_report();
 
 }  // namespace zhuyi::kernels

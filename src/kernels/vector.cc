@@ -137,11 +137,11 @@ HWY_INLINE void for_masked_lanes(const Dropout& dropout, std::int64_t first, std
   // Highway's Iota passes through memory, so it stands outside the loop.
   const auto lane = hn::Iota(narrow, 0);
   for (std::int64_t begin = 0; begin < n;) {
-    const std::int64_t place = first + begin;
-    const std::int64_t end = std::min(n, begin + ((std::int64_t{1} << 32) - (place & 0xffffffff)));
-    const MaskKey key = mask_key(dropout, place);
+    const std::int64_t number = first + begin;
+    const std::int64_t end = std::min(n, begin + ((std::int64_t{1} << 32) - (number & 0xffffffff)));
+    const MaskKey key = mask_key(dropout, number);
     for_lanes(d, end - begin, [&](auto access, std::int64_t i) HWY_ATTR {
-      const auto low = hn::Add(lane, hn::Set(narrow, static_cast<std::uint32_t>(place + i)));
+      const auto low = hn::Add(lane, hn::Set(narrow, static_cast<std::uint32_t>(number + i)));
       body(access, begin + i, dropped(d, key, low));
     });
     begin = end;

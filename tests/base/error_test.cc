@@ -1,4 +1,4 @@
-// Errors: kind, message, and the places they passed.
+// Errors: kind, message, and where they passed.
 
 #include "base/error.h"
 

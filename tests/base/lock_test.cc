@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 std::string refusal(const std::filesystem::path& path) {
   try {
-    const FileLock lock(path, "the place");
+    const FileLock lock(path, "the folder");
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::system);
     return error.message();
@@ -32,9 +32,9 @@ std::string refusal(const std::filesystem::path& path) {
 TEST(Lock, IsHeldByOneAtATime) {
   const TemporaryFolder folder;
   {
-    const FileLock lock(folder / "lock", "the place");
+    const FileLock lock(folder / "lock", "the folder");
     EXPECT_THAT(refusal(folder / "lock"),
-                AllOf(HasSubstr("the place is in use by process " + std::to_string(::getpid()) + " on "),
+                AllOf(HasSubstr("the folder is in use by process " + std::to_string(::getpid()) + " on "),
                       HasSubstr("another directory")));
   }
   EXPECT_EQ(refusal(folder / "lock"), "");
@@ -47,7 +47,7 @@ TEST(Lock, EndsWithItsProcessThatIsKilled) {
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    const FileLock lock(folder / "lock", "the place");
+    const FileLock lock(folder / "lock", "the folder");
     const bool written = ::write(ready[1], "x", 1) == 1;
     while (written) ::pause();
     ::_exit(1);

@@ -112,8 +112,8 @@ TEST(Random, ShuffleIsAPermutationAndEveryPlaceIsReached) {
     std::iota(items.begin(), items.end(), 0);
     Random random(combine(4, round));
     random.shuffle(std::span(items));
-    for (int place = 0; place < kItems; ++place) {
-      ++counts[static_cast<std::size_t>(kItems * place + items[static_cast<std::size_t>(place)])];
+    for (int index = 0; index < kItems; ++index) {
+      ++counts[static_cast<std::size_t>(kItems * index + items[static_cast<std::size_t>(index)])];
     }
     std::sort(items.begin(), items.end());
     for (int i = 0; i < kItems; ++i) ASSERT_EQ(items[static_cast<std::size_t>(i)], i);

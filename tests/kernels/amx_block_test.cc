@@ -1,6 +1,5 @@
 // The loops of products on AMX tiles, over tiles that are plain loops (Intel's definition of TDPBF16PS and TDPBUSD), so
-// that the places that they read and write are tested on every machine with AVX-512; and the real tiles where there
-// are.
+// that where they read and write is tested on every machine with AVX-512; and the real tiles where there are.
 
 #include "kernels/amx_block.h"
 
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/amx_check.h"
 #include "kernels/gemm_cases.h"
 
 namespace zhuyi::kernels {
@@ -152,6 +152,37 @@ TEST(AmxBlock, OverPlainTilesEqualsPlainLoops) {
   if (!has_bf16() || !has_vnni()) GTEST_SKIP() << "skipped: no AVX512-BF16 and VNNI";
   expect_equal_to_plain_loops<PlainTiles, Bf16Pairs>();
   expect_equal_to_plain_loops<PlainTiles, ByteQuads>();
+}
+
+// Tiles that multiply by the wrong panel, and such as lose two bits of one sum (one is of a whole number, one of an
+// exponent).
+struct SwappedTiles : PlainTiles {
+  template <class Terms, int kSums, int kA, int kB>
+  static void dot() {
+    PlainTiles::dot<Terms, kSums, kA, 13 - kB>();
+  }
+};
+template <class Broken>
+struct ForgetfulTiles : PlainTiles {
+  template <class Terms, int kSums, int kA, int kB>
+  static void dot() {
+    PlainTiles::dot<Terms, kSums, kA, kB>();
+    if (std::is_same_v<Terms, Broken>) tiles[kSums][37] &= 0xFF7FFEFF;
+  }
+};
+
+TEST(AmxCheck, FallsBackWhereTilesMultiplyWrong) {
+  if (!has_bf16() || !has_vnni()) GTEST_SKIP() << "skipped: no AVX512-BF16 and VNNI";
+  const auto expect = [](const AmxUse& found, bool use, const std::string& report) {
+    EXPECT_EQ(found.use, use);
+    EXPECT_EQ(found.report, report);
+  };
+  expect(check_amx<PlainTiles>(true), true, "");
+  const std::string wrong = "this machine's AMX tiles multiply wrong, so AVX-512 is used instead";
+  expect(check_amx<SwappedTiles>(true), false, wrong);
+  expect(check_amx<ForgetfulTiles<Bf16Pairs>>(true), false, wrong);
+  expect(check_amx<ForgetfulTiles<ByteQuads>>(true), false, wrong);
+  expect(check_amx<PlainTiles>(false), false, "");
 }
 
 TEST(AmxBlock, EqualsPlainLoops) {

@@ -6,133 +6,23 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <type_traits>
-#include <utility>
 
 #include "base/error.h"
-#include "base/parallel.h"
-#include "kernels/numbers.h"
+#include "kernels/attention_cases.h"
 #include "kernels/quantize.h"
-#include "kernels/reference.h"
 
 namespace zhuyi::kernels {
 namespace {
 
-constexpr Similarity kSimilarities[] = {Similarity::scaled_dot, Similarity::dot, Similarity::gaussian};
-
-// Numbers of one attention, with queries, keys, values and gradients.
 template <class T>
-struct Case {
-  std::int64_t queries, keys, heads, d_k, d_v;
-  SimilarityOptions similarity;
-  Dropout dropout;
-  AttentionMap map;
-  std::vector<T> q, k, v, dout, out, weights, dq, dk, dv;
-  bool few_queries = false;
-
-  AttentionInputs<T> inputs() const {
-    return {matrix(q, queries, heads * d_k),
-            matrix(k, keys, heads * d_k),
-            matrix(v, keys, heads * d_v),
-            heads,
-            similarity,
-            dropout,
-            few_queries};
-  }
-  void forward() { attention<T>(inputs(), map, matrix(out, queries, heads * d_v), weights); }
-  void backward(bool add = true) {
-    attention_backward<T>(inputs(), map, weights, matrix(std::as_const(dout), queries, heads * d_v),
-                          matrix(dq, queries, heads * d_k), matrix(dk, keys, heads * d_k),
-                          matrix(dv, keys, heads * d_v), add);
-  }
-  void reference_forward() { reference::attention<T>(inputs(), map, matrix(out, queries, heads * d_v), weights); }
-  void reference_backward() {
-    reference::attention_backward<T>(inputs(), map, weights, matrix(std::as_const(dout), queries, heads * d_v),
-                                     matrix(dq, queries, heads * d_k), matrix(dk, keys, heads * d_k),
-                                     matrix(dv, keys, heads * d_v));
-  }
-};
-
-struct Shape {
-  std::vector<std::int64_t> queries;  // of each block
-  std::vector<std::int64_t> keys;
-  std::int64_t heads, d_k, d_v;
-};
-
-AttentionMap map_of(const Shape& shape, bool causal) {
-  AttentionMap map{.blocks = {}, .causal = causal, .key_rows = {}};
-  std::int64_t query = 0;
-  std::int64_t key = 0;
-  for (std::size_t b = 0; b < shape.queries.size(); ++b) {
-    const std::int64_t keys = causal ? shape.queries[b] : shape.keys[b];
-    map.blocks.push_back({query, query + shape.queries[b], key, key + keys});
-    query += shape.queries[b];
-    key += keys;
-  }
-  return map;
-}
-
-template <class T>
-Case<T> make_case(const Shape& shape, SimilarityOptions similarity, bool causal, double rate) {
-  Case<T> c{.queries = 0,
-            .keys = 0,
-            .heads = shape.heads,
-            .d_k = shape.d_k,
-            .d_v = shape.d_v,
-            .similarity = similarity,
-            .dropout = {.rate = rate, .key = 77},
-            .map = map_of(shape, causal),
-            .q = {},
-            .k = {},
-            .v = {},
-            .dout = {},
-            .out = {},
-            .weights = {},
-            .dq = {},
-            .dk = {},
-            .dv = {}};
-  c.queries = c.map.blocks.back().query_end;
-  c.keys = c.map.blocks.back().key_end;
-  c.q = normals<T>(c.queries * c.heads * c.d_k, 1);
-  c.k = normals<T>(c.keys * c.heads * c.d_k, 2);
-  c.v = normals<T>(c.keys * c.heads * c.d_v, 3);
-  c.dout = normals<T>(c.queries * c.heads * c.d_v, 4);
-  c.out = normals<T>(c.queries * c.heads * c.d_v, 5);  // must be overwritten
-  c.weights.assign(at(attention_weight_count(c.map, c.heads)), T{-1});
-  c.dq = normals<T>(c.queries * c.heads * c.d_k, 6);
-  c.dk = normals<T>(c.keys * c.heads * c.d_k, 7);
-  c.dv = normals<T>(c.keys * c.heads * c.d_v, 8);
-  return c;
-}
-
-Case<double> in_f64(const Case<float>& c) {
-  return {c.queries,
-          c.keys,
-          c.heads,
-          c.d_k,
-          c.d_v,
-          c.similarity,
-          c.dropout,
-          c.map,
-          in_double(c.q),
-          in_double(c.k),
-          in_double(c.v),
-          in_double(c.dout),
-          in_double(c.out),
-          in_double(c.weights),
-          in_double(c.dq),
-          in_double(c.dk),
-          in_double(c.dv)};
-}
-Case<double> in_f64(const Case<double>& c) { return c; }
-
-template <class T>
-void equals_reference(const Shape& shape, SimilarityOptions similarity, bool causal, double rate,
+void equals_reference(const AttentionShape& shape, SimilarityOptions similarity, bool causal, double rate,
                       const std::string& where) {
   const double tolerance = sizeof(T) == 4 ? 3e-5 : 1e-12;
-  Case<T> c = make_case<T>(shape, similarity, causal, rate);
-  Case<double> r = in_f64(c);
+  AttentionCase<T> c = make_case<T>(shape, similarity, causal, rate);
+  AttentionCase<double> r = in_f64(c);
   c.forward();
   r.reference_forward();
   expect_close(c.out, r.out, tolerance, where + " out");
@@ -150,11 +40,9 @@ void equals_reference(const Shape& shape, SimilarityOptions similarity, bool cau
 }
 
 TEST(Attention, EqualsReference) {
-  const std::vector<Shape> shapes{{{1}, {1}, 1, 1, 1},
-                                  {{1, 2, 7}, {3, 1, 65}, 2, 7, 5},
-                                  {{17, 63}, {65, 2}, 3, 17, 8},
-                                  {{65, 70}, {63, 17}, 2, 16, 65},
-                                  {{200, 3}, {9, 130}, 1, 6, 7}};
+  const std::vector<AttentionShape> shapes{{{1}, {1}, 1, 1, 1},           {{1, 2, 7}, {3, 1, 65}, 2, 7, 5},
+                                           {{17, 63}, {65, 2}, 3, 17, 8}, {{65, 70}, {63, 17}, 2, 16, 65},
+                                           {{200, 3}, {9, 130}, 1, 6, 7}, {{33, 18}, {80, 16}, 2, 64, 48}};
   on_every_target([&](const std::string& target) {
     for (std::size_t s = 0; s < shapes.size(); ++s) {
       for (const Similarity kind : kSimilarities) {
@@ -175,11 +63,11 @@ TEST(Attention, EqualsReference) {
 }
 
 TEST(Attention, GradientsEqualCentralDifferences) {
-  const Shape shape{{2, 3}, {3, 4}, 2, 3, 2};
+  const AttentionShape shape{{2, 3}, {3, 4}, 2, 3, 2};
   for (const Similarity kind : kSimilarities) {
     for (const bool causal : {false, true}) {
       for (const double rate : {0.0, 0.25}) {
-        Case<double> c = make_case<double>(shape, {.kind = kind, .bandwidth = 1.5}, causal, rate);
+        AttentionCase<double> c = make_case<double>(shape, {.kind = kind, .bandwidth = 1.5}, causal, rate);
         c.forward();
         for (std::vector<double>* gradient : {&c.dq, &c.dk, &c.dv}) {
           std::fill(gradient->begin(), gradient->end(), 0.0);
@@ -223,7 +111,7 @@ TEST(Attention, WaistToWeight) {
 }
 
 // Keys and values kept in bf16 give what the rounded numbers give in f32.
-void bf16_equals_rounded(Case<float> c, const std::string& where) {
+void bf16_equals_rounded(AttentionCase<float> c, const std::string& where) {
   std::vector<Bf16> k(c.k.size());
   std::vector<Bf16> v(c.v.size());
   to_bf16(c.k, k);
@@ -242,12 +130,12 @@ void bf16_equals_rounded(Case<float> c, const std::string& where) {
   expect_same_bits(in(found), in(c.out), where);
 }
 
-// Keys read by index equal the same keys copied to their places.
+// Keys read by index equal the same keys copied to where they belong.
 template <class T>
 void lookup_equals_direct(Similarity kind, double rate, const std::string& where) {
   const double tolerance = sizeof(T) == 4 ? 3e-6 : 1e-13;
-  Case<T> direct = make_case<T>({{1, 4, 1, 3}, {1, 33, 70, 9}, 2, 33, 17}, {kind, 4.5}, false, rate);
-  Case<T> cached = direct;
+  AttentionCase<T> direct = make_case<T>({{1, 4, 1, 3}, {1, 33, 70, 9}, 2, 33, 17}, {kind, 4.5}, false, rate);
+  AttentionCase<T> cached = direct;
   // Key i of the map lies in row (7 i + 3) mod 150 of the cache; the other rows hold what nobody may read.
   const std::int64_t rows = 150;
   cached.keys = rows;
@@ -263,16 +151,16 @@ void lookup_equals_direct(Similarity kind, double rate, const std::string& where
   cached.forward();
   expect_close(cached.out, in_double(direct.out), tolerance, where + " out");
   expect_close(cached.weights, in_double(direct.weights), tolerance, where + " weights");
-  // In their places, but looked up there.
-  Case<T> in_place = direct;
-  in_place.few_queries = true;
-  in_place.forward();
-  expect_same_bits(in(in_place.out), in(cached.out), where + " out in place");
-  expect_same_bits(in(in_place.weights), in(cached.weights), where + " weights in place");
+  // Where they belong, but looked up there.
+  AttentionCase<T> looked_up = direct;
+  looked_up.few_queries = true;
+  looked_up.forward();
+  expect_same_bits(in(looked_up.out), in(cached.out), where + " out looked up");
+  expect_same_bits(in(looked_up.weights), in(cached.weights), where + " weights looked up");
   if constexpr (std::is_same_v<T, float>) bf16_equals_rounded(cached, where + " in bf16");
 }
 
-TEST(Attention, KeysByIndexEqualKeysInPlace) {
+TEST(Attention, KeysByIndexEqualKeysInOrder) {
   on_every_target([](const std::string& target) {
     for (const Similarity kind : kSimilarities) {
       for (const double rate : {0.0, 0.25}) {
@@ -284,115 +172,13 @@ TEST(Attention, KeysByIndexEqualKeysInPlace) {
   });
 }
 
-// A query's row alone, among others of its block, and in a call with other blocks: the same bits.
-template <class T>
-void company_does_not_matter(Similarity kind, bool gathered, bool few, const std::string& where) {
-  const Shape shape{{70, 5, 4}, {9, 37, 66}, 2, 17, 9};
-  Case<T> all = make_case<T>(shape, {kind, 3}, false, 0);
-  if (gathered) {
-    all.map.key_rows.resize(at(all.keys));
-    std::iota(all.map.key_rows.rbegin(), all.map.key_rows.rend(), 0);
-  }
-  all.few_queries = few;
-  all.forward();
-  const std::int64_t width = all.heads * all.d_v;
-  for (const AttentionBlock& block : std::vector<AttentionBlock>(all.map.blocks)) {
-    for (const std::int64_t query : {block.query_begin, block.query_end - 1}) {
-      Case<T> alone = all;
-      alone.map.blocks = {{query, query + 1, block.key_begin, block.key_end}};
-      alone.weights.clear();
-      alone.forward();
-      const std::size_t begin = at(query * width);
-      expect_same_bits(in(alone.out).subspan(begin, at(width)), in(all.out).subspan(begin, at(width)),
-                       where + " query " + std::to_string(query));
-    }
-  }
-}
-
-TEST(Attention, OtherQueriesAndBlocksDoNotMatter) {
-  on_every_target([](const std::string& target) {
-    for (const Similarity kind : kSimilarities) {
-      for (const auto& [gathered, few] : {std::pair{false, false}, {true, false}, {false, true}}) {
-        const std::string where = target + " similarity " + std::to_string(static_cast<int>(kind)) +
-                                  (gathered ? " gathered"
-                                   : few    ? " few queries"
-                                            : "");
-        company_does_not_matter<float>(kind, gathered, few, where + " f32");
-        company_does_not_matter<double>(kind, gathered, few, where + " f64");
-      }
-    }
-  });
-}
-
-// A causal query's row is that of the query with its past as all there is: the same bits, with and without weights
-// kept, whatever comes after it. Weights of keys in the future are 0.
-template <class T>
-void future_does_not_matter(Similarity kind, double rate, const std::string& where) {
-  Case<T> all = make_case<T>({{150, 64, 1}, {}, 2, 17, 9}, {kind, 3}, true, rate);
-  all.forward();
-  const std::int64_t width = all.heads * all.d_v;
-  std::int64_t place = 0;
-  for (const AttentionBlock& block : all.map.blocks) {
-    const std::int64_t length = block.query_end - block.query_begin;
-    for (std::int64_t head = 0; head < all.heads; ++head) {
-      for (std::int64_t i = 0; i < length; ++i) {
-        for (std::int64_t j = 0; j < length; ++j) {
-          const T weight = all.weights[at(place++)];
-          EXPECT_TRUE(j > i ? weight == 0 : weight > 0) << where << " weight " << i << ", " << j;
-        }
-      }
-    }
-  }
-  if (rate > 0) return;  // the mask depends on the weight's place
-  Case<T> past = all;
-  past.map.causal = false;
-  past.map.blocks.clear();
-  for (const AttentionBlock& block : all.map.blocks) {
-    for (std::int64_t i = 0; i < block.query_end - block.query_begin; ++i) {
-      past.map.blocks.push_back(
-          {block.query_begin + i, block.query_begin + i + 1, block.key_begin, block.key_begin + i + 1});
-    }
-  }
-  past.weights.clear();
-  past.forward();
-  expect_same_bits(in(all.out).subspan(0, at(215 * width)), in(past.out).subspan(0, at(215 * width)), where);
-}
-
-TEST(Attention, TheFutureDoesNotMatter) {
-  on_every_target([](const std::string& target) {
-    for (const Similarity kind : kSimilarities) {
-      for (const double rate : {0.0, 0.25}) {
-        const std::string where = target + " similarity " + std::to_string(static_cast<int>(kind));
-        future_does_not_matter<float>(kind, rate, where + " f32");
-        future_does_not_matter<double>(kind, rate, where + " f64");
-      }
-    }
-  });
-}
-
-TEST(Attention, ThreadsDoNotMatter) {
-  const int before = base::threads();
-  std::vector<Case<float>> cases;
-  for (const int threads : {1, 3}) {
-    base::set_threads(threads);
-    cases.push_back(make_case<float>({{65, 17, 63}, {65, 63, 17}, 4, 16, 16}, {}, false, 0.1));
-    cases.back().forward();
-    cases.back().backward();
-  }
-  base::set_threads(before);
-  for (const auto part :
-       {&Case<float>::out, &Case<float>::weights, &Case<float>::dq, &Case<float>::dk, &Case<float>::dv}) {
-    expect_same_bits(in(cases[1].*part), in(cases[0].*part), "3 threads");
-  }
-}
-
 // Two blocks that share keys, as the hypotheses of one source sentence do, still add to the same gradients rightly.
 TEST(Attention, SharedKeys) {
-  Case<double> c = make_case<double>({{3, 4, 2}, {7, 1, 5}, 2, 5, 3}, {}, false, 0);
+  AttentionCase<double> c = make_case<double>({{3, 4, 2}, {7, 1, 5}, 2, 5, 3}, {}, false, 0);
   c.map.blocks[1].key_begin = 0;
   c.map.blocks[1].key_end = 7;
   c.weights.assign(at(attention_weight_count(c.map, c.heads)), 0.0);
-  Case<double> r = c;
+  AttentionCase<double> r = c;
   c.forward();
   c.backward();
   r.reference_forward();
@@ -407,19 +193,19 @@ TEST(Attention, SharedKeys) {
 TEST(Attention, GradientsNeedNoZeros) {
   for (const int kind : {0, 1, 2}) {
     for (const bool causal : {false, true}) {
-      Case<double> c = make_case<double>({{3, 70, 2}, {7, 1, 5}, 2, 5, 3}, {}, causal, 0.25);
+      AttentionCase<double> c = make_case<double>({{3, 70, 2}, {7, 1, 5}, 2, 5, 3}, {}, causal, 0.25);
       if (kind == 1 && !causal) c.map.blocks[1] = {3, 73, 0, 7};
       if (kind == 2 && !causal) c.map.blocks[2].key_end -= 1;
       c.weights.assign(at(attention_weight_count(c.map, c.heads)), 0.0);
       c.forward();
-      Case<double> added = c;
-      for (const auto part : {&Case<double>::dq, &Case<double>::dk, &Case<double>::dv}) {
+      AttentionCase<double> added = c;
+      for (const auto part : {&AttentionCase<double>::dq, &AttentionCase<double>::dk, &AttentionCase<double>::dv}) {
         (c.*part).assign((c.*part).size(), std::numeric_limits<double>::quiet_NaN());
         (added.*part).assign((added.*part).size(), 0.0);
       }
       c.backward(false);
       added.backward(true);
-      for (const auto part : {&Case<double>::dq, &Case<double>::dk, &Case<double>::dv}) {
+      for (const auto part : {&AttentionCase<double>::dq, &AttentionCase<double>::dk, &AttentionCase<double>::dv}) {
         expect_same_bits(in(c.*part), in(added.*part), "kind " + std::to_string(kind));
       }
     }
@@ -427,7 +213,7 @@ TEST(Attention, GradientsNeedNoZeros) {
 }
 
 TEST(Attention, WrongMapsAreRefused) {
-  Case<float> c = make_case<float>({{2}, {3}, 1, 4, 4}, {}, false, 0);
+  AttentionCase<float> c = make_case<float>({{2}, {3}, 1, 4, 4}, {}, false, 0);
   c.map.blocks[0].key_end = 4;
   EXPECT_THROW(c.forward(), base::Error);  // more keys than there are
   c.map.blocks[0] = {0, 2, 1, 1};

@@ -167,23 +167,37 @@ TEST(Targets, CanBeChosenAndGivenBack) {
   EXPECT_THROW(use_target("MMX"), base::Error);
 }
 
-TEST(Targets, PeakIsPlausible) {
-  // From a build without optimisation on a busy machine to two AVX-512 units at 8 GHz.
-  const double peak = peak_gflops(1);
-  EXPECT_GT(peak, 0.02);
-  EXPECT_LT(peak, 512);
+// After many steps of x / 2 + 1 / 4 every number is 1 / 2, so twice the sum says how many numbers there are; and a step
+// is one multiply-add of each. After one step it shows in the sum where they began: at 0, 1, 2, ... in equal lanes.
+TEST(Peak, CountsTheMultiplyAddsThatItDoes) {
+  for (const std::string& target : available_targets()) {
+    use_target(target);
+    const PeakChains end = run_peak_chains(Precision::f32, 100);
+    const auto count = static_cast<std::int64_t>(2 * end.sum);
+    EXPECT_EQ(end.multiply_adds, 100 * count) << target;
+    const std::int64_t lanes = target == "SSE2" ? 1 : target == "AVX2" ? 8 : 16;
+    const std::int64_t chains = count / lanes;
+    const auto begin = static_cast<float>(lanes * chains * (chains - 1) / 2);
+    EXPECT_EQ(run_peak_chains(Precision::f32, 0).sum, begin) << target;
+    EXPECT_EQ(run_peak_chains(Precision::f32, 1).sum, begin / 2 + static_cast<float>(count) / 4) << target;
+  }
+  use_target("");
+  EXPECT_GT(peak_gflops(2, Precision::f32, 0.001), 0);
   EXPECT_THROW(peak_gflops(0), base::Error);
   EXPECT_THROW(peak_gflops(1, Precision::int8), base::Error);
 }
 
-TEST(Targets, PeakOfBf16IsPlausible) {
+// A step adds 1 / 8 to each chain; it takes 32 products of bf16, two in each of 16 lanes.
+TEST(Peak, CountsTheMultiplyAddsInBf16) {
   if (!has_bf16()) {
     EXPECT_THROW(peak_gflops(1, Precision::bf16), base::Error);
     GTEST_SKIP() << "skipped: no AVX512-BF16";
   }
-  const double peak = peak_gflops(1, Precision::bf16);
-  EXPECT_GT(peak, 0.02);
-  EXPECT_LT(peak, 16384);  // AMX at 8 GHz
+  if (has_amx()) GTEST_SKIP() << "skipped: AMX multiplies zeros";
+  const PeakChains end = run_peak_chains(Precision::bf16, 200);
+  const float added = end.sum - run_peak_chains(Precision::bf16, 0).sum;
+  EXPECT_EQ(end.multiply_adds, static_cast<std::int64_t>(added * 8) * 32);
+  EXPECT_GT(end.multiply_adds, 0);
 }
 
 }  // namespace

@@ -85,11 +85,11 @@ TEST(Softmax, LargeSmallAndEqualNumbers) {
     log_softmax(matrix(x, 1, 3));
     expect_close(x, {-20000.693147, -0.693147181, -0.693147181}, 1e-6, target);
     // NaN must not pass for a number, wherever it stands.
-    for (std::size_t place = 0; place < 19; ++place) {
+    for (std::size_t index = 0; index < 19; ++index) {
       x.assign(19, 1);
-      x[place] = std::numeric_limits<float>::quiet_NaN();
+      x[index] = std::numeric_limits<float>::quiet_NaN();
       softmax(matrix(x, 1, 19));
-      EXPECT_TRUE(std::isnan(x[(place + 1) % 19])) << target << " " << place;
+      EXPECT_TRUE(std::isnan(x[(index + 1) % 19])) << target << " " << index;
     }
   });
 }

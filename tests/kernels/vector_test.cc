@@ -207,7 +207,7 @@ void mask_is_keeps(const std::string& where) {
     residual(options, in(x), in(x), out(y));
     expect_close(y, y64, kTolerance<T>, where + " residual");
   }
-  // Across the place where the number of the element passes 2^32.
+  // Across the index where the number of the element passes 2^32.
   const std::int64_t first = (std::int64_t{1} << 32) - 21;
   const std::vector<T> ones(43, T{1});
   std::vector<T> y(ones.size());
