@@ -171,13 +171,14 @@ run() {
 }
 
 make_root() {
-  local options=(--variant=minbase)
+  local options=(--variant=minbase) log
+  log=$(mktemp)
   if [[ -n $cache ]]; then options+=("--cache-dir=$cache"); fi
-  run debootstrap "${options[@]}" "$release" "$root" "$mirror" >"$root.log" 2>&1 || {
-    tail -n 20 "$root.log" >&2
-    die "debootstrap failed (see above; all of it is in $root.log)"
+  run debootstrap "${options[@]}" "$release" "$root" "$mirror" >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    die "debootstrap failed (see above; all of it is in $log)"
   }
-  rm -f "$root.log"
+  rm -f "$log"
   [[ -z $(mounts_below) ]] || die "debootstrap left these mounted: $(mounts_below | paste -s -d ' ')"
   [[ -c $root/dev/null && -c $root/dev/ptmx || -L $root/dev/ptmx ]] ||
     die "debootstrap could not make the nodes of $root/dev; device nodes are not permitted here"
