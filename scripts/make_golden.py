@@ -23,6 +23,8 @@ Contract
   losses           `loss` evaluated after step 1, 2, 3
   logits           [target tokens, V]
   memory           [source tokens, d_model], the encoder's output
+  The wide model's file would be large: its parameters are numbers of bfloat16 and stored so, and of a gradient only
+  rows 0, 7, 14, ... are there (metadata gradient-row-step; 7 goes round all rows of a block of 2, 4, 6 or 8).
 
 The gradient of key.bias is zero under (scaled) dot-product attention, because a constant added to all
 scores of a row leaves its softmax as it was. Adam turns the rounding noise there into steps of any
@@ -59,6 +61,11 @@ VARIANTS = {
     "variant_swiglu": (202, dict(norm_placement="post", activation="silu", gated=True, **ONE_LAYER)),
     "variant_gaussian": (124, dict(norm_placement="post", attention_similarity="gaussian", **ONE_LAYER)),
 }
+# Wide enough to fill the vectors of AVX-512 and blocks of products, with tails beside them (d_ff 88).
+WIDE = {
+    "wide_post_tied": (306, dict(norm_placement="post", d_model=64, heads=4, d_ff=88, **ONE_LAYER)),
+}
+GRADIENT_ROW_STEP = 7
 
 
 # ---- Running and writing -------------------------------------------------------------------------
@@ -130,6 +137,26 @@ def write_model(path, config, seed, steps, check):
     save(path, result | inputs(batch), metadata(config) | extra)
     if check:
         report_float32(config, parameters, batch, steps, result)
+        check_against_torch_layers(config, parameters, batch, result)
+
+
+def write_wide_model(path, config, seed, check):
+    generator = torch.Generator().manual_seed(seed)
+    parameters = {n: v.bfloat16().double() for n, v in random_parameters(config, generator).items()}
+    batch = random_batch(generator)
+    result, model = run(config, parameters, batch, 0)
+    assert model.smallest_kink > 5e-4, f"{path.name}: ReLU argument {model.smallest_kink}; change the seed"
+    stored = {}
+    for name, value in result.items():
+        if name.startswith("parameter."):
+            value = value.bfloat16()
+        elif name.startswith("gradient.") and value.dim() == 2:
+            value = value[::GRADIENT_ROW_STEP].contiguous()
+        stored[name] = value
+    extra = {"seed": str(seed), "gradient-row-step": str(GRADIENT_ROW_STEP)}
+    save(path, stored | inputs(batch), metadata(config) | extra)
+    if check:
+        report_float32(config, parameters, batch, 0, result)
         check_against_torch_layers(config, parameters, batch, result)
 
 
@@ -248,6 +275,8 @@ def main():
         write_model(arguments.output / f"{name}.safetensors", BASE | changes, seed, 3, arguments.check)
     for name, (seed, changes) in VARIANTS.items():
         write_model(arguments.output / f"{name}.safetensors", BASE | changes, seed, 0, arguments.check)
+    for name, (seed, changes) in WIDE.items():
+        write_wide_model(arguments.output / f"{name}.safetensors", BASE | changes, seed, arguments.check)
     write_positions(arguments.output / "positions.safetensors")
     write_label_smoothing(arguments.output / "label_smoothing.safetensors")
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -227,9 +228,10 @@ TEST_F(TranslateCommand, AShortlistIsMadeAndUsed) {
 // A terminal for standard error.
 TEST_F(TranslateCommand, ShowsABarForFilesOnATerminal) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  ASSERT_GE(terminal, 0);
-  ASSERT_EQ(grantpt(terminal), 0);
-  ASSERT_EQ(unlockpt(terminal), 0);
+  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0 ||
+      access(ptsname(terminal), R_OK | W_OK) != 0) {
+    GTEST_SKIP() << "this system has no pseudo-terminals (a devpts mounted at /dev/pts): " << std::strerror(errno);
+  }
   std::string text;
   for (int i = 0; i < 40; ++i) text += "Close the file\n";
   const std::string source = folder().write("bar.txt", text);

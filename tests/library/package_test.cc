@@ -62,7 +62,7 @@ TEST_F(Package, OutsideProjectsFindItWithCMake) {
   ASSERT_THAT(page.at("cmake"), SizeIs(1));
   folder().write("program.cc", page.at("cpp")[0]);
   folder().write("CMakeLists.txt", page.at("cmake")[0]);
-  const std::string out = shell("'" ZHUYI_CMAKE "' -S . -B build > log\n'" ZHUYI_CMAKE
+  const std::string out = shell("'" ZHUYI_CMAKE "' -S . -B build -G Ninja > log\n'" ZHUYI_CMAKE
                                 "' --build build > log\nbuild/program model.safetensors\n",
                                 "Save it!\n\nIs it open?\n");
   EXPECT_EQ(out, expected("Save it!") + "\n\n" + expected("Is it open?") + "\n");

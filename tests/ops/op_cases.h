@@ -357,7 +357,7 @@ inline std::vector<OpRow> op_table() {
                                                             {"silu", Activation::silu}};
   for (const auto& [name, activation] : activations) {
     row(fmt::format("activate {}", name),
-        [activation](std::int64_t r, std::int64_t n) { return activate_case(r, n, activation); });
+        [kind = activation](std::int64_t r, std::int64_t n) { return activate_case(r, n, kind); });
   }
   row("layer_norm", layer_norm_case);
   row("rms_norm", rms_norm_case);
