@@ -31,7 +31,7 @@ inline std::string pairs(int begin, int end) {
   return text;
 }
 
-inline std::vector<nlohmann::json> lines_of(const std::string& path) {
+inline std::vector<nlohmann::json> records_of(const std::string& path) {
   std::istringstream text(content_of(path));
   std::vector<nlohmann::json> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));

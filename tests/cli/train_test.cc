@@ -53,7 +53,7 @@ TEST_F(TrainCommand, GoesFromFilesOfTextToAModelThatTranslates) {
   EXPECT_EQ(translated.exit_code, 0) << translated.err;
   EXPECT_EQ(std::count(translated.out.begin(), translated.out.end(), '\n'), 3);
   std::int64_t reports = 0;
-  for (const nlohmann::json& line : lines_of(in_run("metrics.jsonl"))) {
+  for (const nlohmann::json& line : records_of(in_run("metrics.jsonl"))) {
     if (!line.contains("loss")) continue;
     EXPECT_EQ(line["step"], ++reports);
     EXPECT_GT(line["seconds"], 0);
@@ -78,14 +78,14 @@ TEST_F(TrainCommand, StoppedBySignalItContinuesByItsDirectoryAlone) {
     EXPECT_THAT(stopped.err, HasSubstr("To continue: zhuyi train -o " + run_ + "\n"));
     EXPECT_EQ(run_zhuyi({"translate", "-m", in_run("model.safetensors")}, "open\n").exit_code, 0);
 
-    const std::int64_t at = lines_of(in_run("metrics.jsonl")).back()["step"];
+    const std::int64_t at = records_of(in_run("metrics.jsonl")).back()["step"];
     ASSERT_GE(at, 1);
     const Outcome continued = run_zhuyi({"train", "-o", run_, "--steps", std::to_string(at + 5)});
     EXPECT_EQ(continued.exit_code, 0) << continued.err;
     EXPECT_THAT(continued.err, AllOf(HasSubstr("continuing at step " + std::to_string(at)),
                                      HasSubstr("done after " + std::to_string(at + 5) + " steps")));
     std::int64_t expected = 0;
-    for (const nlohmann::json& line : lines_of(in_run("metrics.jsonl"))) {
+    for (const nlohmann::json& line : records_of(in_run("metrics.jsonl"))) {
       if (line.contains("loss")) {
         EXPECT_EQ(line["step"], ++expected);
       }
@@ -210,7 +210,7 @@ TEST_F(TrainCommand, TakesWeightedTextsAndStartsFromAModelWithAnotherVocabulary)
     events += entry.path().filename().string().starts_with("events.out.tfevents.") ? 1 : 0;
   }
   EXPECT_EQ(events, 2);  // one a call
-  for (const nlohmann::json& line : lines_of(run_ + "/metrics.jsonl")) {
+  for (const nlohmann::json& line : records_of(run_ + "/metrics.jsonl")) {
     if (!line.contains("valid_nll") || line.contains("averaged_snapshots")) continue;
     ASSERT_EQ(line["samples"].size(), 5u);
     EXPECT_EQ(line["samples"][0]["source"], "open the page number 100");

@@ -38,6 +38,7 @@ const std::map<std::string, std::string>& of_the_program() {
       {"score", "zhuyi_result_score"},
       {"word-scores", "zhuyi_result_word_log_probability"},
       {"timing", "of a stream"},
+      {"kernels", "of the process: a library computes with the best there is"},
       {"attention", "a picture; zhuyi_result_attention gives the numbers"}};
   return reasons;
 }
