@@ -142,12 +142,15 @@ int main(int argc, char** argv) {
   app.add_option("--tokens", tokens, "rows of a training batch")->check(CLI::PositiveNumber);
   app.add_option("--only", only, "rows whose name contains this");
   app.add_option("--target", target, "instruction set: AVX3, AVX2 or SSE2 (default: the best)");
+  std::string path;
+  app.add_option("--kernels", path, "the same in the words of zhuyi --kernels, e.g. avxvnni");
   std::string word = "f32";
   app.add_option("--precision", word, "f32, bf16 or int8 (packed shapes only); shares are of what f32 can do")
       ->check(CLI::IsMember({"f32", "bf16", "int8"}));
   CLI11_PARSE(app, argc, argv);
   base::set_threads(threads);
   kernels::use_target(target);
+  if (!path.empty()) kernels::use_path(path);
   const kernels::Precision precision = kernels::precision_of(word);
   const double alone = kernels::peak_gflops(1);
   const double together = kernels::peak_gflops(threads);

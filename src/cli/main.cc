@@ -122,7 +122,7 @@ int run(const std::vector<std::string>& given) {
     sub->footer("Every option may also stand in a TOML file, by its name: --config FILE");
     const cli::Action declared = entry.declare(*sub);
     sub->add_option("--kernels", path,
-                    "instructions to compute with: amx, avx512, avx2 or sse2; without, the best here")
+                    "instructions to compute with: amx, avx512, avxvnni, avx2 or sse2; without, the best here")
         ->envname("ZHUYI_KERNELS");
     if (entry.name == command) action = declared;
   }

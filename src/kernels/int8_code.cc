@@ -1,4 +1,5 @@
-// Products with 8-bit weights: quantising rows of a, and exact sums of integers with AMX, VNNI, AVX2 and without.
+// Products with 8-bit weights: quantising rows of a, and exact sums of integers with AMX, VNNI (AVX-512 or AVX), AVX2
+// and without.
 
 #include <algorithm>
 #include <bit>
@@ -68,6 +69,64 @@ void compute_amx(const Source& source, const Target& target) {
                                   FinishQuads{source, target});
 }
 
+// Eight sums in 32 bits. (Not __m256i, as in ByteQuads.)
+using Sum8 [[gnu::vector_size(32)]] = std::int32_t;
+
+// Elements (i, j) to (i, j + 7) of c, as far as there are, from their sums.
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline void finish_eight(const Source& source, const Target& target,
+                                                                         std::int64_t i, std::int64_t j, Sum8 sums) {
+  if (j + 8 > target.c.columns) {
+    for (std::int64_t t = 0; j + t < target.c.columns; ++t) {
+      target.c(i, j + t) = finished(source, target, i, j + t, sums[t]);
+    }
+    return;
+  }
+  float* out = target.c.row(i) + j;
+  const __m256 scale = _mm256_mul_ps(_mm256_set1_ps(row_scale(source, i)), _mm256_loadu_ps(target.column_scales + j));
+  __m256 start = target.accumulate ? _mm256_loadu_ps(out) : _mm256_setzero_ps();
+  if (target.bias != nullptr) start = _mm256_add_ps(start, _mm256_loadu_ps(target.bias + j));
+  const __m256 exact = _mm256_cvtepi32_ps(reinterpret_cast<__m256i>(sums));
+  _mm256_storeu_ps(out, _mm256_fmadd_ps(scale, exact, start));
+}
+
+// AVX-VNNI: a is unsigned, 128 more than it should be, so 128 times the column's sum is taken off.
+template <int kRows, int kPanels>
+[[gnu::target("avx2,fma,avxvnni")]] void multiply_avx_vnni(const Source& source, const Target& target) {
+  constexpr int kVectors = 2 * kPanels;
+  Sum8 sums[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) sums[i][v] = Sum8{};
+  }
+  const std::uint32_t* a = source.a;
+  const std::uint32_t* b = source.b;
+  for (std::int64_t k = 0; k < source.depth; ++k, ++a, b += kDotColumns) {
+    __m256i y[kVectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      y[v] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + v / 2 * source.b_panel + v % 2 * 8));
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const __m256i x = _mm256_set1_epi32(static_cast<int>(a[i * source.a_row]));
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        sums[i][v] = reinterpret_cast<Sum8>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums[i][v]), x, y[v]));
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) {
+    Sum8 more{};
+    for (std::int64_t t = 0; t < std::min<std::int64_t>(8, target.c.columns - 8 * v); ++t) {
+      more[t] = 128 * target.column_sums[8 * v + t];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) finish_eight(source, target, i, 8 * v, sums[i][v] - more);
+  }
+}
+
 // AVX2: |a| times b with the sign of a. Two products of at most 127 * 127 fit 16 bits, so nothing saturates.
 template <int kRows>
 [[gnu::target("avx2,fma")]] void multiply_avx2(const Source& source, const Target& target) {
@@ -89,17 +148,27 @@ template <int kRows>
       sums[i][1] = _mm256_add_epi32(sums[i][1], _mm256_madd_epi16(p1, ones));
     }
   }
+#pragma GCC unroll 4
   for (int i = 0; i < kRows; ++i) {
-    alignas(32) std::int32_t whole[kDotColumns];
-    _mm256_store_si256(reinterpret_cast<__m256i*>(whole), sums[i][0]);
-    _mm256_store_si256(reinterpret_cast<__m256i*>(whole) + 1, sums[i][1]);
-    for (std::int64_t j = 0; j < target.c.columns; ++j) target.c(i, j) = finished(source, target, i, j, whole[j]);
+    finish_eight(source, target, i, 0, reinterpret_cast<Sum8>(sums[i][0]));
+    finish_eight(source, target, i, 8, reinterpret_cast<Sum8>(sums[i][1]));
   }
 }
 
+using Kernel = void (*)(const Source& source, const Target& target);
+
+void compute_avx_vnni(const Source& source, const Target& target) {
+  constexpr Kernel kOne[] = {multiply_avx_vnni<1, 1>, multiply_avx_vnni<2, 1>, multiply_avx_vnni<3, 1>,
+                             multiply_avx_vnni<4, 1>, multiply_avx_vnni<5, 1>, multiply_avx_vnni<6, 1>};
+  constexpr Kernel kTwo[] = {multiply_avx_vnni<1, 2>, multiply_avx_vnni<2, 2>, multiply_avx_vnni<3, 2>};
+  for_each_strip<kDotColumns>(source, target, std::ssize(kOne), target.c.rows <= std::ssize(kTwo) ? 2 : 1,
+                              [&](const Source& part, const Target& block, std::int64_t panels) {
+                                (panels == 1 ? kOne : kTwo)[block.c.rows - 1](part, block);
+                              });
+}
+
 void compute_avx2(const Source& source, const Target& target) {
-  constexpr void (*kKernels[])(const Source&, const Target&) = {multiply_avx2<1>, multiply_avx2<2>, multiply_avx2<3>,
-                                                                multiply_avx2<4>};
+  constexpr Kernel kKernels[] = {multiply_avx2<1>, multiply_avx2<2>, multiply_avx2<3>, multiply_avx2<4>};
   for_each_strip<kDotColumns>(
       source, target, std::ssize(kKernels), 1,
       [&](const Source& part, const Target& block, std::int64_t) { kKernels[block.c.rows - 1](part, block); });
@@ -125,6 +194,7 @@ GemmCode<Int8Format> gemm_code(Int8Format) {
   constexpr std::int64_t kRows = Int8Format::kTileRows;
   if (has_amx()) return {kRows, 0, nullptr, pack_rows<0x80>, compute_amx};
   if (has_vnni()) return {kRows, 0, nullptr, pack_rows<0x80>, dot_strips<ByteQuads, FinishQuads>};
+  if (has_avx_vnni()) return {kRows, 0, nullptr, pack_rows<0x80>, compute_avx_vnni};
   return {kRows, 0, nullptr, pack_rows<0>, current_target() == "SSE2" ? compute_plain : compute_avx2};
 }
 

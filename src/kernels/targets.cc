@@ -53,16 +53,21 @@ bool amx_granted() {
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
+bool cpu_has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 1U << 4) != 0;
+}
+
 const AmxUse& usable_amx() {
   static const AmxUse use = check_amx<AmxTiles>(amx_granted());
   return use;
 }
 
-// Whether use_path chose to do without AMX. Like Highway's own choice of a target, which it belongs to, it holds for
-// the process.
-std::atomic<bool>& leave_out_amx() {
-  static std::atomic<bool> leave_out = false;
-  return leave_out;
+// Whether use_path chose to do without AMX, or AVX-VNNI. Like Highway's own choice of a target, which it belongs to, it
+// holds for the process.
+std::atomic<bool>& without_extension() {
+  static std::atomic<bool> without = false;
+  return without;
 }
 
 }  // namespace
@@ -96,25 +101,33 @@ bool has_vnni() { return HWY_DYNAMIC_DISPATCH(target_bit)() == HWY_AVX3 && __bui
 
 std::vector<std::string> available_paths() {
   std::vector<std::string> paths;
-  if (usable_amx().use) paths.emplace_back("amx");
-  for (const std::string& target : available_targets()) paths.push_back(path_of(target));
+  for (const std::string& target : available_targets()) {
+    if (target == "AVX3" && usable_amx().use) paths.emplace_back("amx");
+    if (target == "AVX2" && cpu_has_avx_vnni()) paths.emplace_back("avxvnni");
+    paths.push_back(path_of(target));
+  }
   return paths;
 }
 
 void use_path(const std::string& name) {
-  const std::vector<std::string> targets = available_targets();
-  const auto target =
-      std::find_if(targets.begin(), targets.end(), [&](const std::string& word) { return path_of(word) == name; });
-  const bool amx = name == "amx" && usable_amx().use;
-  base::check(amx || target != targets.end(), "there are no kernels \"{}\" on this machine; it runs {}", name,
-              fmt::join(available_paths(), ", "));
-  leave_out_amx() = !amx;
-  use_target(amx ? targets.front() : *target);
+  const std::vector<std::string> paths = available_paths();
+  base::check(std::find(paths.begin(), paths.end(), name) != paths.end(),
+              "there are no kernels \"{}\" on this machine; it runs {}", name, fmt::join(paths, ", "));
+  const bool extended = name == "amx" || name == "avxvnni";
+  for (const std::string& target : available_targets()) {
+    if (path_of(target) == (name == "amx" ? "avx512" : name == "avxvnni" ? "avx2" : name)) use_target(target);
+  }
+  without_extension() = !extended;
 }
 
 std::string path_report() { return usable_amx().report; }
 
-bool has_amx() { return has_bf16() && has_vnni() && !leave_out_amx() && usable_amx().use; }
+bool has_amx() { return has_bf16() && has_vnni() && !without_extension() && usable_amx().use; }
+
+bool has_avx_vnni() {
+  static const bool has = cpu_has_avx_vnni();
+  return has && HWY_DYNAMIC_DISPATCH(target_bit)() == HWY_AVX2 && !without_extension();
+}
 
 }  // namespace zhuyi::kernels
 #endif

@@ -21,12 +21,15 @@ bool has_bf16();
 // Whether the target in use is AVX-512 on a CPU that also multiplies quads of 8-bit integers (AVX512-VNNI).
 bool has_vnni();
 
+// Whether the target in use is AVX2 on a CPU with AVX-VNNI, and use_path has not left it out.
+bool has_avx_vnni();
+
 // Whether the target in use is AVX-512 with BF16 and VNNI on a CPU with AMX tiles for both, which the system lets this
 // process use, which multiply right (checked once, amx_check.h), and use_path has not left out.
 bool has_amx();
 
 // The ways to compute that this machine has, best first, in the words of the program's option --kernels: of "amx"
-// (AVX-512 with AMX tiles), "avx512", "avx2" and "sse2".
+// (AVX-512 with AMX tiles), "avx512", "avxvnni" (AVX2 with AVX-VNNI), "avx2" and "sse2".
 std::vector<std::string> available_paths();
 
 // Makes all kernels of the process use this way; called once, before any of them. Throws invalid_argument for one that

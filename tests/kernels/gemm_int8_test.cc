@@ -46,8 +46,8 @@ std::vector<float> product(ConstMatrix<float> a, const Int8Matrix& b, const floa
 
 class Int8OnTarget : public testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { use_target(GetParam()); }
-  void TearDown() override { use_target(""); }
+  void SetUp() override { use_path(GetParam()); }
+  void TearDown() override { use_path(available_paths().front()); }
 };
 
 TEST_P(Int8OnTarget, EqualsPlainLoopsBitForBitAtOddSizes) {
@@ -137,7 +137,7 @@ TEST_P(Int8OnTarget, TinyRowsAreZerosAndLeaveTheOthersAlone) {
             std::vector<float>({0, 127 * 127 * 70, 0}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Int8OnTarget, testing::ValuesIn(available_targets()),
+INSTANTIATE_TEST_SUITE_P(Targets, Int8OnTarget, testing::ValuesIn(available_paths()),
                          [](const auto& info) { return info.param; });
 
 // An error of half a step a side, at random: the sum of k terms is off by about sqrt(k) times a step of each side.
