@@ -123,7 +123,7 @@ TEST_F(SameWeights, OfAllAreNoError) {
 
 // The weights after one clipped step along a gradient of ones, in a process whose norm is another: the gap behind a
 // parameter, which is not among the weights, holds a number that only its norm sees.
-std::vector<float> weights_after_step(const nn::Transformer& model, double in_gap, Communicator& processes) {
+std::vector<float> weights_after_step(nn::Transformer& model, double in_gap, Communicator& processes) {
   TrainOptions options;
   options.clip = 0.5;
   // Adam's first step would be the same along a gradient of any length.
@@ -135,12 +135,12 @@ std::vector<float> weights_after_step(const nn::Transformer& model, double in_ga
   const auto before_gap =
       std::find_if(list.begin(), list.end(), [](const auto& p) { return p->rows * p->columns % 16 != 0; });
   EXPECT_NE(before_gap, list.end());
-  for (const autograd::ParameterPtr& parameter : list) step.gradients().of(*parameter).fill(1);
+  for (const auto& parameter : list) step.gradients().of(*parameter).fill(1);
   const std::int64_t gap = (*before_gap)->offset + (*before_gap)->rows * (*before_gap)->columns;
   step.gradients().flat().data<float>()[static_cast<std::size_t>(gap)] = static_cast<float>(in_gap);
   EXPECT_TRUE(step.move({.loss = 1, .nll = 1, .target_tokens = 1, .not_finite = {}}, 1e-2, processes));
   std::vector<float> weights;
-  for (const autograd::ParameterPtr& parameter : list) {
+  for (const auto& parameter : list) {
     const std::span<const float> numbers = parameter->value.data<float>();
     weights.insert(weights.end(), numbers.begin(), numbers.end());
   }
