@@ -66,7 +66,7 @@ translate() {
   THREADS=1 translate_row "one thread" $common
 }
 
-if [[ $# -eq 0 ]]; then set -- train translate; fi
+if [ $# -eq 0 ]; then set -- train translate; fi
 for task in "$@"; do
   case $task in
     train) train ;;
