@@ -66,7 +66,8 @@ translate() {
   THREADS=1 translate_row "one thread" $common
 }
 
-for task in ${*:-train translate}; do
+if [ $# -eq 0 ]; then set -- train translate; fi
+for task in "$@"; do
   case $task in
     train) train ;;
     translate) translate ;;

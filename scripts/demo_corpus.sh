@@ -125,7 +125,7 @@ make_corpus() {
   help=()
   if [[ -d $english && -d $chinese ]]; then
     sources+=("html:$english,$chinese")
-    help=(--split-documents '^text/')
+    help=(--hold-out-documents '^text/')
   else
     say "Without the LibreOffice help, parts of catalogues are held out instead."
   fi
@@ -145,7 +145,7 @@ make_corpus() {
     return
   fi
   say "Making the corpus ..."
-  "$zhuyi" corpus "${sources[@]}" -o "$directory/corpus.tsv" --split 'valid=0.7%,test=0.7%' "${help[@]}"
+  "$zhuyi" corpus "${sources[@]}" -o "$directory/corpus.tsv" --hold-out 'valid=0.7%,test=0.7%' "${help[@]}"
   printf '%s' "${sources[*]}" >"$stamp"
 }
 

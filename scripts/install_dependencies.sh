@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs with apt what Zhuyi needs: scripts/install_dependencies.sh [--tests] [--texts]
+# Installs with apt what Zhuyi needs: scripts/install_dependencies.sh [--tests] [--more] [--texts]
 #
-# Without options: what building and running the program needs. --tests adds what the tests need, --texts makes sure that
-# apt knows the packages that scripts/demo_corpus.sh downloads. Needs root or sudo only when something is missing.
+# Without options: what building and running the program needs. --tests adds what scripts/test.sh needs, --more what
+# scripts/test_more.sh needs besides, --texts makes sure that apt knows the packages that scripts/demo_corpus.sh
+# downloads. Needs root or sudo only when something is missing.
 set -euo pipefail
 
 # One line for each thing that CMakeLists.txt looks for.
@@ -12,17 +13,21 @@ packages=(
   libcli11-dev libpugixml-dev libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev
   libopenmpi-dev
 )
-test_packages=(libgmock-dev libgtest-dev clang-format python3)
+# openmpi-bin has mpirun, binutils nm.
+test_packages=(libgmock-dev libgtest-dev clang-format python3 openmpi-bin binutils)
+# llvm-14 has the symbolizer that suppressions are compared with.
+more_packages=(clang-14 clang-tidy-14 libomp-14-dev llvm-14 shellcheck)
 text_package=libreoffice-help-zh-cn
 
 say() { printf '%s\n' "$*" >&2; }
 
 usage() {
   cat <<'HELP'
-usage: scripts/install_dependencies.sh [--tests] [--texts]
+usage: scripts/install_dependencies.sh [--tests] [--more] [--texts]
 
 Installs with apt what Zhuyi needs to be built and run (Debian 12 or later).
-  --tests   also what the tests need
+  --tests   also what scripts/test.sh needs
+  --more    also what scripts/test_more.sh needs besides
   --texts   also make sure that apt knows the packages that the demo takes its texts from
 HELP
 }
@@ -31,6 +36,7 @@ texts=no
 for option in "$@"; do
   case $option in
     --tests) packages+=("${test_packages[@]}") ;;
+    --more) packages+=("${more_packages[@]}") ;;
     --texts) texts=yes ;;
     -h | --help)
       usage

@@ -127,7 +127,7 @@ TEST(Mo, RefusesFilesThatPointOutsideThemselves) {
   std::string bytes = whole;
   set_number(bytes, 8, 0xffffffff);  // entries
   EXPECT_THAT(failure(bytes), HasSubstr("4294967295 entries cannot stand"));
-  for (const std::size_t offset : {12, 16, 28, 32, 68, 72}) {  // tables, and length and offset of a text in each
+  for (const std::size_t offset : {12u, 16u, 28u, 32u, 68u, 72u}) {  // tables, and length and offset of a text in each
     bytes = whole;
     set_number(bytes, offset, 0xfffffff0);
     EXPECT_THAT(failure(bytes), HasSubstr("outside")) << offset;

@@ -125,8 +125,8 @@ TEST(Tensor, SizesThatCannotBe) {
   using base::ErrorKind;
   EXPECT_EQ(kind_of([] { Tensor(-1, 3); }), ErrorKind::invalid_argument);
   EXPECT_EQ(kind_of([] { Tensor(-2, -3); }), ErrorKind::invalid_argument);
-  const std::int64_t huge = std::int64_t{1} << 40;
-  EXPECT_EQ(kind_of([huge] { Tensor(huge, huge); }), ErrorKind::invalid_argument);
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  EXPECT_EQ(kind_of([] { Tensor(huge, huge); }), ErrorKind::invalid_argument);
   const auto storage = Storage::allocate(24);
   EXPECT_EQ(kind_of([&] { Tensor(storage, 0, 7, 1, DType::f32); }), ErrorKind::invalid_argument);
   EXPECT_EQ(kind_of([&] { Tensor(storage, 4, 3, 1, DType::f64); }), ErrorKind::invalid_argument);
