@@ -83,10 +83,9 @@ struct Field {
   Range range = {};
 };
 
-// Calls visit(field, reference to its value) for every option, in the order of the help. Not in the list are the
-// directory, which is where and not how, and what follows from others (the batches' seed, the schedule's d_model).
+// How long a run is, and what its batches hold.
 template <class Options, class Visit>
-void for_each_field(Options& o, Visit&& visit) {
+void for_each_text_field(Options& o, Visit& visit) {
   using enum Change;
   visit(Field{"from", "model whose weights, sizes and tokenizer the run starts with"}, o.from);
   visit(Field{"minutes", "minutes of training in all, after which it ends (0: no limit)", free, kAtLeast0},
@@ -108,6 +107,12 @@ void for_each_field(Options& o, Visit&& visit) {
   visit(Field{"precision",
               "numbers of products: f32, bf16, or auto (bf16 where the CPU multiplies it), decided once a run"},
         o.precision);
+}
+
+// How a step moves the weights.
+template <class Options, class Visit>
+void for_each_step_field(Options& o, Visit& visit) {
+  using enum Change;
   visit(Field{"schedule", "course of the learning rate: paper, inverse-square-root, linear, cosine, constant"},
         o.schedule.kind);
   visit(Field{"learning-rate", "highest learning rate (schedule paper: a factor)", fixed, kAtLeast0}, o.schedule.peak);
@@ -129,6 +134,12 @@ void for_each_field(Options& o, Visit&& visit) {
         o.optimizer.average);
   visit(Field{"freeze", "parameters left as they are, such as 'encoder.*'; may be repeated"}, o.freeze);
   visit(Field{"seed", "seed of weights, order and dropout"}, o.seed);
+}
+
+// What is looked at, kept and told.
+template <class Options, class Visit>
+void for_each_keeping_field(Options& o, Visit& visit) {
+  using enum Change;
   visit(Field{"validate-minutes", "minutes between validations; each saves a checkpoint", free, kAtLeast0},
         o.validate_minutes);
   visit(Field{"validate-steps", "steps between validations, instead of the time (0: by the time)", free, kAtLeast0},
@@ -145,6 +156,15 @@ void for_each_field(Options& o, Visit&& visit) {
   visit(Field{"gradient-bits", "bits of gradients between processes: 32, or 16 (bfloat16)", free}, o.gradient_bits);
   visit(Field{"report-steps", "steps between lines of metrics.jsonl", free, kAtLeast1}, o.report_steps);
   visit(Field{"profile", "times of the steps by operation, shown at the end", once}, o.profile);
+}
+
+// Calls visit(field, reference to its value) for every option, in the order of the help. Not in the list are the
+// directory, which is where and not how, and what follows from others (the batches' seed, the schedule's d_model).
+template <class Options, class Visit>
+void for_each_field(Options& options, Visit&& visit) {
+  for_each_text_field(options, visit);
+  for_each_step_field(options, visit);
+  for_each_keeping_field(options, visit);
 }
 
 // The word of an option that is one of several, and the option of a word (throws invalid_argument listing the words).
