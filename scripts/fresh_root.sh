@@ -134,15 +134,15 @@ mounts_below() { awk -v root="$root" '$2 == root || index($2, root "/") == 1 { p
 
 # Ends what still runs in the root, unmounts what is mounted in it, and removes it once /proc/mounts shows nothing below.
 clean_up() {
-  local process place
+  local process mount_point
   if [[ -n $cache && -d $root/var/cache/apt/archives ]]; then
     cp -u "$root"/var/cache/apt/archives/*.deb "$cache" 2>/dev/null || true
   fi
   for process in /proc/[0-9]*; do
     if [[ $(readlink "$process/root") == "$root" ]]; then kill -KILL "${process#/proc/}" 2>/dev/null || true; fi
   done
-  while read -r place; do
-    umount "$place" || umount --lazy "$place" || true
+  while read -r mount_point; do
+    umount "$mount_point" || umount --lazy "$mount_point" || true
   done < <(mounts_below | tac)
   if [[ $keep == yes ]]; then
     say "The root is in $root. To remove it: rm -rf --one-file-system $root"

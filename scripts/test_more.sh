@@ -45,7 +45,7 @@ check_source() {
 }
 
 part "What is needed is installed" scripts/install_dependencies.sh --tests --more
-part "Scripts (shellcheck)" shellcheck .ci/run scripts/*.sh bench/*.sh
+part "Scripts (shellcheck)" shellcheck --severity=warning .ci/run scripts/*.sh bench/*.sh
 part "Build with clang, warnings are errors" build clang -DZHUYI_PROGRAM=ON -DZHUYI_BENCH=ON -DZHUYI_EXAMPLES=ON
 part "Source (clang-tidy)" check_source
 part "Build with ThreadSanitizer" build tsan -DZHUYI_PROGRAM=OFF -DZHUYI_BENCH=OFF -DZHUYI_EXAMPLES=OFF
