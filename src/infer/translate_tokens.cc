@@ -47,7 +47,7 @@ struct Work {
   std::int64_t memory = 0;            // bytes of keys and values that one thread may have; 0: no limit
   std::int64_t bytes_of_token = 0;    // of keys and values, by all models
   std::vector<std::size_t> order;     // longest first
-  std::atomic<std::size_t> next = 0;  // place in `order`
+  std::atomic<std::size_t> next = 0;  // position in `order`
   std::vector<std::vector<Hypothesis>> answers;
 };
 
@@ -85,9 +85,9 @@ class Batch {
       const bool others = search_.sentences() + std::ssize(sources) > 0;
       if (others && tokens_ >= work_.limits.source_tokens) break;
       if (others && work_.memory > 0 && memory_ + next_memory() > work_.memory) break;
-      const std::size_t place = work_.next++;
-      if (place >= work_.order.size()) break;
-      const std::size_t index = work_.order[place];
+      const std::size_t position = work_.next++;
+      if (position >= work_.order.size()) break;
+      const std::size_t index = work_.order[position];
       sources.push_back(work_.sources[index]);
       tokens_ += std::ssize(sources.back());
       memory_ += memory_of(index);
@@ -116,8 +116,8 @@ class Batch {
   // Of the next sentence in the order, whoever takes it; others may have taken it meanwhile, and then what comes is
   // shorter.
   std::int64_t next_memory() const {
-    const std::size_t place = work_.next;
-    return place < work_.order.size() ? memory_of(work_.order[place]) : 0;
+    const std::size_t position = work_.next;
+    return position < work_.order.size() ? memory_of(work_.order[position]) : 0;
   }
 
   // What each may use, with a shortlist: what it says, and what is asked of the sentence.

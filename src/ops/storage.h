@@ -15,7 +15,7 @@
 //       what a model file keeps of it
 //   tensor::DType kept() const
 //       in which keys and values that it gives are kept while decoding
-// A new kind is a file with these functions, its place in `Storage`, its line in read_storage, and a row in
+// A new kind is a file with these functions, its name in `Storage`, its line in read_storage, and a row in
 // tests/ops/storage_cases.h.
 
 #include <string>
