@@ -32,8 +32,10 @@ namespace {
 
 HWY_EXPORT(target_bit);
 
-// Highway calls the plain build SCALAR; on x86-64 the compiler makes SSE2 of it.
-std::string name_of(std::int64_t target) { return target == HWY_SCALAR ? "SSE2" : hwy::TargetName(target); }
+// Highway calls the plain build SCALAR, or EMU128 by clang; on x86-64 the compiler makes SSE2 of it.
+std::string name_of(std::int64_t target) {
+  return target == HWY_SCALAR || target == HWY_EMU128 ? "SSE2" : hwy::TargetName(target);
+}
 
 // And AVX-512 AVX3.
 std::string path_of(const std::string& target) {
