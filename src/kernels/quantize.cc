@@ -35,24 +35,30 @@ float largest_size(const float* x, std::int64_t n) {
   return result + rest;
 }
 
-void quantize(const float* x, std::int64_t n, float factor, std::uint8_t flip, std::uint8_t* to) {
+// N: 8 or 16 bits.
+template <class N>
+void quantize(const float* x, std::int64_t n, float factor, N flip, N* to) {
   std::int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<float> d;
-  const hn::Rebind<std::int8_t, decltype(d)> narrow;
+  const hn::Rebind<N, decltype(d)> narrow;
   const hn::Rebind<std::int16_t, decltype(d)> middle;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto flipped = hn::Set(narrow, static_cast<std::int8_t>(flip));
+  const auto flipped = hn::Set(narrow, flip);
   for (; i + lanes <= n; i += lanes) {
     const auto whole = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, factor)));
-    const auto bytes = hn::DemoteTo(narrow, hn::DemoteTo(middle, whole));
-    hn::StoreU(hn::Xor(bytes, flipped), narrow, reinterpret_cast<std::int8_t*>(to) + i);
+    const auto in_16_bits = hn::DemoteTo(middle, whole);
+    if constexpr (sizeof(N) == 1) {
+      hn::StoreU(hn::Xor(hn::DemoteTo(narrow, in_16_bits), flipped), narrow, to + i);
+    } else {
+      hn::StoreU(in_16_bits, narrow, to + i);
+    }
   }
 #endif
   for (; i < n; ++i) {
     const float scaled = x[i] * factor;
-    const auto whole = std::isfinite(scaled) ? static_cast<std::int8_t>(std::nearbyint(scaled)) : std::int8_t{0};
-    to[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(whole) ^ flip);
+    const auto whole = std::isfinite(scaled) ? static_cast<N>(std::nearbyint(scaled)) : N{0};
+    to[i] = static_cast<N>(whole ^ flip);
   }
 }
 
@@ -79,14 +85,24 @@ void narrow_to_bf16(const float* x, std::int64_t n, Bf16* to) {
   for (; i < n; ++i) to[i] = to_bf16(x[i]);
 }
 
-// NOLINTNEXTLINE: as above
-void quantize_all(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
+template <class N>
+void quantize_each(ConstMatrix<float> x, N flip, N* to, std::int64_t to_stride) {
   for (std::int64_t i = 0; i < x.rows; ++i, to += to_stride) {
     const Int8Step step(largest_size(x.row(i), x.columns));
     quantize(x.row(i), x.columns, step.per_unit, flip, to);
     for (std::int64_t j = x.columns; j % 4 != 0; ++j) to[j] = flip;
-    std::memcpy(to + to_stride - sizeof step.size, &step.size, sizeof step.size);
+    std::memcpy(to + to_stride - sizeof step.size / sizeof(N), &step.size, sizeof step.size);
   }
+}
+
+// NOLINTNEXTLINE: as above
+void quantize_to_8(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
+  quantize_each(x, static_cast<std::int8_t>(flip), reinterpret_cast<std::int8_t*>(to), to_stride);
+}
+
+// NOLINTNEXTLINE: as above
+void quantize_to_16(ConstMatrix<float> x, std::int16_t* to, std::int64_t to_stride) {
+  quantize_each<std::int16_t>(x, 0, to, to_stride);
 }
 
 }  // namespace zhuyi::kernels::HWY_NAMESPACE
@@ -95,12 +111,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace zhuyi::kernels {
 namespace {
-HWY_EXPORT(quantize_all);
+HWY_EXPORT(quantize_to_8);
+HWY_EXPORT(quantize_to_16);
 HWY_EXPORT(narrow_to_bf16);
 }  // namespace
 
 void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
-  HWY_DYNAMIC_DISPATCH(quantize_all)(x, flip, to, to_stride);
+  HWY_DYNAMIC_DISPATCH(quantize_to_8)(x, flip, to, to_stride);
+}
+
+void quantize_rows(ConstMatrix<float> x, std::int16_t* to, std::int64_t to_stride) {
+  HWY_DYNAMIC_DISPATCH(quantize_to_16)(x, to, to_stride);
 }
 
 void round_to_bf16(std::span<float> numbers) {
