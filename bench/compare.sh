@@ -9,6 +9,7 @@
 #   PRESETS  model sizes [small base]                                   made in build/peers-venv when unset
 #   ROUNDS   A B A B ... [3]                                   LENGTHS  sentence lengths [bench/lengths.txt]
 #   THREADS  [all cores]                                       OUT      the results, a JSON object a line [a temporary file]
+#   ISA=avx2: all programs without AVX-512 and AVX-VNNI [what each finds best]
 #   SHORTLIST=1: translate with lexical shortlists on both sides        BEAM: of text [4]
 #   STEPS_small, STEPS_base, STEPS_big: timed training steps of each run [6, 2, 1]
 # $work and $TASKS are lists of words without spaces.
@@ -23,10 +24,18 @@ THREADS=${THREADS:-$(nproc)}
 LENGTHS=${LENGTHS:-bench/lengths.txt}
 OUT=${OUT:-$(mktemp --suffix=.jsonl)}
 TASKS=${*:-train translate}
-# Precisions that the CPU has arithmetic for.
+case ${ISA:-} in
+  '') ;;
+  avx2)
+    export ZHUYI_KERNELS=avx2
+    export CT2_FORCE_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+    ;;
+  *) echo "ISA is '$ISA'; expected avx2, or nothing" >&2; exit 2 ;;
+esac
+# Precisions that the instructions have arithmetic for.
 TRAIN_PRECISIONS=f32
 TRANSLATE_PRECISIONS="f32 int8"
-if grep -q -w avx512_bf16 /proc/cpuinfo; then
+if [ -z "${ISA:-}" ] && grep -q -w avx512_bf16 /proc/cpuinfo; then
   TRAIN_PRECISIONS="f32 bf16"
   TRANSLATE_PRECISIONS="f32 bf16 int8"
 fi
@@ -68,10 +77,18 @@ echo
 BENCH_OPS=$(find_program bench_ops)
 BENCH_TRAIN=$(find_program bench_train)
 BENCH_TRANSLATE=$(find_program bench_translate)
+# Which instructions each program says that it runs. CTranslate2 leaves products to oneDNN or MKL, PyTorch to both.
 if [ -n "$BENCH_OPS" ]; then
   # A name that no row has: only the heading, which holds the peak of multiply-adds in registers.
-  "$BENCH_OPS" --threads "$THREADS" --only 'no such row' | head -n 1
+  echo "Zhuyi: $("$BENCH_OPS" --threads "$THREADS" --only 'no such row' | head -n 1)"
 fi
+case " $TASKS " in *' train '*)
+  echo "PyTorch: $("$PYTHON" -c 'import torch; print(torch.backends.cpu.get_cpu_capability())')" ;;
+esac
+case " $TASKS " in *' translate '* | *' text '*)
+  CT2_VERBOSE=1 ONEDNN_VERBOSE=1 "$PYTHON" bench/peers/ct2_translate.py --sentences 1 --singles 1 2>&1 |
+    sed -n 's/.*\(Selected ISA:\|SGEMM backend:\|GEMM_S8 backend:\|info,cpu,isa:\)/CTranslate2: \1/p' ;;
+esac
 for program in "$BENCH_TRAIN" "$BENCH_TRANSLATE"; do
   [ -n "$program" ] || [ "$TASKS" = text ] || echo "note: bench_train or bench_translate is not in $BUILD; measuring the peer alone" >&2
 done

@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
   app.add_option("--only", only, "rows whose name contains this");
   app.add_option("--target", target, "instruction set: AVX3, AVX2 or SSE2 (default: the best)");
   std::string path;
-  app.add_option("--kernels", path, "the same in the words of zhuyi --kernels, e.g. avxvnni");
+  app.add_option("--kernels", path, "the same in the words of zhuyi --kernels, e.g. avxvnni")->envname("ZHUYI_KERNELS");
   std::string word = "f32";
   app.add_option("--precision", word, "f32, bf16 or int8 (packed shapes only); shares are of what f32 can do")
       ->check(CLI::IsMember({"f32", "bf16", "int8"}));
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   const kernels::Precision precision = kernels::precision_of(word);
   const double alone = kernels::peak_gflops(1);
   const double together = kernels::peak_gflops(threads);
-  fmt::print("{}, {} threads: peak {:.1f} GFLOP/s; one thread {:.1f}\n", kernels::current_target(), threads, together,
+  fmt::print("{}, {} threads: peak {:.1f} GFLOP/s; one thread {:.1f}\n", kernels::current_path(), threads, together,
              alone);
   fmt::print("Share: of that peak. Core share: the same by the time that this program had the cores.\n");
   fmt::print("{:<22}{:>6}{:>6}{:>7}{:>11}{:>10}{:>8}{:>12}\n", "product", "m", "k", "n", "usec", "GFLOP/s", "share",

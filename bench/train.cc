@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "kernels/peak.h"
 #include "kernels/precision.h"
+#include "kernels/targets.h"
 #include "nn/transformer.h"
 #include "optim/adam.h"
 #include "train/profile_table.h"
@@ -30,6 +31,7 @@ struct Options {
   std::int64_t batch_tokens = 4096;
   std::int64_t steps = 4;
   int threads = base::threads();
+  std::string kernels;
   std::string precision = "f32";
   bool json = false;
   bool profile = false;
@@ -102,6 +104,7 @@ void take_step(nn::Transformer& model, const nn::Batch& batch, std::int64_t step
 }
 
 void run(const Options& options) {
+  if (!options.kernels.empty()) kernels::use_path(options.kernels);
   base::set_threads(options.threads);
   nn::Config config = nn::preset(options.preset);
   const std::int64_t vocabulary = options.vocabulary > 0 ? options.vocabulary : options.preset == "base" ? 32000 : 8000;
@@ -136,9 +139,10 @@ void run(const Options& options) {
   const double megabytes = static_cast<double>(usage.ru_maxrss) / 1024;
   if (options.json) {
     std::printf(
-        "{\"precision\": \"%s\", \"target_tokens_per_second\": %.1f, \"gflops\": %.1f, \"peak_gflops\": %.1f, "
+        "{\"precision\": \"%s\", \"kernels\": \"%s\", \"target_tokens_per_second\": %.1f, \"gflops\": %.1f, "
+        "\"peak_gflops\": %.1f, "
         "\"peak_rss_mb\": %.0f}\n",
-        options.precision.c_str(), tokens / seconds, gflops, peak, megabytes);
+        options.precision.c_str(), kernels::current_path().c_str(), tokens / seconds, gflops, peak, megabytes);
   } else {
     std::printf(
         "zhuyi %s %s %.1f target_tokens/s  steps %lld  %.1f GFLOP/s, %.0f %% of %.0f in registers  peak_rss %.0f MB\n",
@@ -164,6 +168,9 @@ int main(int argc, char** argv) {
   app.add_option("--precision", options.precision, "f32 or bf16")->check(CLI::IsMember({"f32", "bf16"}));
   app.add_flag("--json", options.json, "one JSON object");
   app.add_flag("--profile", options.profile, "also where the time went");
+  app.add_option("--kernels", options.kernels,
+                 "instructions to compute with, as zhuyi --kernels; without, the best here")
+      ->envname("ZHUYI_KERNELS");
   CLI11_PARSE(app, argc, argv);
   try {
     run(options);

@@ -20,6 +20,7 @@
 #include "infer/shortlist.h"
 #include "infer/translate_tokens.h"
 #include "kernels/precision.h"
+#include "kernels/targets.h"
 #include "nn/transformer.h"
 
 namespace {
@@ -42,6 +43,7 @@ struct Options {
   std::string precision = "int8";
   std::string shortlist;
   int threads = base::threads();
+  std::string kernels;
   bool json = false;
 };
 
@@ -126,6 +128,7 @@ double alone(const nn::Transformer& model, const Sentences& sources, const infer
 }
 
 void run(const Options& options) {
+  if (!options.kernels.empty()) kernels::use_path(options.kernels);
   base::set_threads(options.threads);
   nn::Config config = nn::preset(options.preset);
   const std::int64_t vocabulary = options.vocabulary > 0 ? options.vocabulary : options.preset == "base" ? 32000 : 8000;
@@ -151,11 +154,13 @@ void run(const Options& options) {
   const double speed = static_cast<double>(tokens) / seconds;
   if (options.json) {
     std::printf(
-        "{\"precision\": \"%s\", \"threads\": %d, \"sentences\": %zu, \"output_tokens\": %lld, \"parameters\": %lld, "
+        "{\"precision\": \"%s\", \"kernels\": \"%s\", \"threads\": %d, \"sentences\": %zu, \"output_tokens\": %lld, "
+        "\"parameters\": %lld, "
         "\"output_tokens_per_second\": %.1f, \"single_sentence_ms\": %.2f, \"single_greedy_ms\": %.2f, "
         "\"peak_rss_mb\": %.0f}\n",
-        options.precision.c_str(), options.threads, sources.size(), static_cast<long long>(tokens),
-        static_cast<long long>(model.parameters().count()), speed, single, greedy, megabytes);
+        options.precision.c_str(), kernels::current_path().c_str(), options.threads, sources.size(),
+        static_cast<long long>(tokens), static_cast<long long>(model.parameters().count()), speed, single, greedy,
+        megabytes);
   } else {
     std::printf(
         "zhuyi %s %s %.1f output_tokens/s  beam %lld, batch %lld  one sentence %.1f ms, greedy %.1f ms  peak_rss %.0f "
@@ -187,6 +192,9 @@ int main(int argc, char** argv) {
   app.add_option("--shortlist", options.shortlist, "lists of bench/peers/make_shortlist.py");
   app.add_option("--threads", options.threads, "threads");
   app.add_flag("--json", options.json, "one JSON object");
+  app.add_option("--kernels", options.kernels,
+                 "instructions to compute with, as zhuyi --kernels; without, the best here")
+      ->envname("ZHUYI_KERNELS");
   CLI11_PARSE(app, argc, argv);
   try {
     run(options);

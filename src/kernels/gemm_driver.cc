@@ -34,14 +34,14 @@ std::int64_t block_count(std::int64_t k) {
 // Groups of the packed rows of one tile and block of k.
 template <class Format>
 std::int64_t tile_size(const GemmCode<Format>& code, std::int64_t k) {
-  return code.tile_rows * Format::row_stride(std::min(k, Format::kDepth));
+  return code.tile_rows * Format::row_stride(std::min(k, Format::kDepth), code.row_words);
 }
 
 // The packed rows of a [m, k], up to a multiple of 16 of them (AMX reads so many).
 template <class Format>
 std::int64_t packed_rows_size(const GemmCode<Format>& code, std::int64_t m, std::int64_t k) {
   const std::int64_t blocks = block_count<Format>(k);
-  if (m <= code.tile_rows && blocks == 1) return divide_up(m, 16) * 16 * Format::row_stride(k);
+  if (m <= code.tile_rows && blocks == 1) return divide_up(m, 16) * 16 * Format::row_stride(k, code.row_words);
   return divide_up(m, code.tile_rows) * blocks * tile_size(code, k);
 }
 
@@ -58,7 +58,7 @@ void pack_all_rows(const GemmCode<Format>& code, ConstMatrix<typename Format::Nu
     const std::int64_t tile = row / code.tile_rows;
     code.pack_rows(a.block(row, begin, std::min(piece_rows, a.rows - row), depth),
                    data + (tile * blocks + item % blocks) * tile_size(code, a.columns) +
-                       (row - tile * code.tile_rows) * Format::row_stride(depth));
+                       (row - tile * code.tile_rows) * Format::row_stride(depth, code.row_words));
   });
 }
 
@@ -100,7 +100,7 @@ void multiply_tile(const GemmCode<Format>& code, const GemmProduct<Format>& tile
   for (std::int64_t begin = 0; begin == 0 || begin < k; begin += Format::kDepth) {
     const std::int64_t depth = std::min(Format::kDepth, k - begin);
     const std::int64_t groups = divide_up(depth, Format::kTerms);
-    GemmSource<Packed> source{.a_row = Format::row_stride(depth),
+    GemmSource<Packed> source{.a_row = Format::row_stride(depth, code.row_words),
                               .b_row = Format::kColumns,
                               .b_panel = groups * Format::kColumns,
                               .depth = groups};

@@ -25,10 +25,11 @@ struct Format {
   static constexpr std::int64_t kColumns = 64 / static_cast<std::int64_t>(sizeof(P));  // of a panel: a cache line
   static constexpr std::int64_t kTileRows = kMostRows;  // packed, they fill part of the second-level cache
   static constexpr bool kPackAhead = kAhead;            // whether all rows of a are packed before the first product
-  // Groups from one packed row of a product with `k` terms to the next: an odd number of cache lines, so that the rows
-  // fall into different cache sets, and at least one group more than the row has.
-  static constexpr std::int64_t row_stride(std::int64_t k) {
-    return ((divide_up(kAhead ? k : kDepth, kTerms) / kColumns + 1) | 1) * kColumns;
+  // Groups from one packed row of a product with `k` terms to the next, where each group of a is as long as `words` of
+  // them: an odd number of cache lines, so that the rows fall into different cache sets, and at least one group more
+  // than the row has.
+  static constexpr std::int64_t row_stride(std::int64_t k, std::int64_t words = 1) {
+    return ((words * divide_up(kAhead ? k : kDepth, kTerms) / kColumns + 1) | 1) * kColumns;
   }
 };
 
@@ -98,6 +99,7 @@ struct GemmCode {
   void (*pack_panels)(ConstMatrix<Number> b, Packed* panels);  // b [at most kDepth, columns] -> panels
   void (*pack_rows)(ConstMatrix<Number> a, Packed* rows);      // a [rows, at most kDepth] -> rows, row_stride apart
   void (*compute)(const GemmSource<Packed>& source, const GemmTarget<Number>& target);
+  std::int64_t row_words = 1;  // how many Packed a group takes in a packed row of a
 };
 
 // The code of the instruction set in use. That for bf16 is only to be had where has_bf16() (kernels/targets.h).

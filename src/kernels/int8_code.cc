@@ -24,6 +24,13 @@ void pack_rows(ConstMatrix<float> a, std::uint32_t* rows) {
   quantize_rows(a, kFlip, reinterpret_cast<std::uint8_t*>(rows), Int8Format::row_stride(a.columns) * kQuad);
 }
 
+// For AVX2: a quad takes two words, each number 16 bits.
+constexpr std::int64_t kWideWords = 2;
+
+void pack_wide_rows(ConstMatrix<float> a, std::uint32_t* rows) {
+  quantize_rows(a, reinterpret_cast<std::int16_t*>(rows), Int8Format::row_stride(a.columns, kWideWords) * 2);
+}
+
 float row_scale(const Source& source, std::int64_t row) {
   return std::bit_cast<float>(source.a[(row + 1) * source.a_row - 1]);
 }
@@ -72,6 +79,10 @@ void compute_amx(const Source& source, const Target& target) {
 // Eight sums in 32 bits. (Not __m256i, as in ByteQuads.)
 using Sum8 [[gnu::vector_size(32)]] = std::int32_t;
 
+// How far beyond b to prefetch where few rows use it: short panels end before the CPU has seen that they are read in
+// order. (Those of two long ones would push each other out of the first-level cache.)
+std::int64_t near_ahead(const Source& source) { return source.depth <= 128 ? source.ahead : 0; }
+
 // Elements (i, j) to (i, j + 7) of c, as far as there are, from their sums.
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline void finish_eight(const Source& source, const Target& target,
                                                                          std::int64_t i, std::int64_t j, Sum8 sums) {
@@ -101,11 +112,15 @@ template <int kRows, int kPanels>
   }
   const std::uint32_t* a = source.a;
   const std::uint32_t* b = source.b;
+  const std::int64_t ahead = near_ahead(source);
   for (std::int64_t k = 0; k < source.depth; ++k, ++a, b += kDotColumns) {
     __m256i y[kVectors];
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) {
       y[v] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + v / 2 * source.b_panel + v % 2 * 8));
+      if (kPanels > 1 && v % 2 == 0) {
+        _mm_prefetch(reinterpret_cast<const char*>(b + v / 2 * source.b_panel + ahead), _MM_HINT_T0);
+      }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
@@ -127,31 +142,81 @@ template <int kRows, int kPanels>
   }
 }
 
-// AVX2: |a| times b with the sign of a. Two products of at most 127 * 127 fit 16 bits, so nothing saturates.
-template <int kRows>
-[[gnu::target("avx2,fma")]] void multiply_avx2(const Source& source, const Target& target) {
-  __m256i sums[kRows][2];
-#pragma GCC unroll 4
-  for (int i = 0; i < kRows; ++i) sums[i][0] = sums[i][1] = _mm256_setzero_si256();
+// A quad of a row of pack_wide_rows, four times over.
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256i wide_quad(const Source& source, std::int64_t row,
+                                                                         std::int64_t quad) {
+  long long numbers = 0;
+  std::memcpy(&numbers, source.a + row * source.a_row + quad * kWideWords, sizeof numbers);
+  return _mm256_set1_epi64x(numbers);
+}
+
+// AVX2, one or two rows: |a| times b with the sign of a. Two products of at most 127 * 127 fit 16 bits, so nothing
+// saturates.
+template <int kRows, int kPanels>
+[[gnu::target("avx2,fma")]] void multiply_signs(const Source& source, const Target& target) {
+  constexpr int kVectors = 2 * kPanels;
+  Sum8 sums[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) sums[i][v] = Sum8{};
+  }
   const __m256i ones = _mm256_set1_epi16(1);
+  const std::int64_t ahead = near_ahead(source);
   for (std::int64_t k = 0; k < source.depth; ++k) {
-    const auto* b = reinterpret_cast<const __m256i*>(source.b + k * kDotColumns);
-    const __m256i b0 = _mm256_loadu_si256(b);
-    const __m256i b1 = _mm256_loadu_si256(b + 1);
-#pragma GCC unroll 4
+    const std::uint32_t* b = source.b + k * kDotColumns;
+    __m256i y[kVectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      y[v] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + v / 2 * source.b_panel + v % 2 * 8));
+      if (kPanels > 1 && v % 2 == 0) {
+        _mm_prefetch(reinterpret_cast<const char*>(b + v / 2 * source.b_panel + ahead), _MM_HINT_T0);
+      }
+    }
+#pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
-      const __m256i x = _mm256_set1_epi32(static_cast<int>(source.a[i * source.a_row + k]));
+      const __m256i wide = wide_quad(source, i, k);
+      const __m256i x = _mm256_packs_epi16(wide, wide);
       const __m256i size = _mm256_abs_epi8(x);
-      const __m256i p0 = _mm256_maddubs_epi16(size, _mm256_sign_epi8(b0, x));
-      const __m256i p1 = _mm256_maddubs_epi16(size, _mm256_sign_epi8(b1, x));
-      sums[i][0] = _mm256_add_epi32(sums[i][0], _mm256_madd_epi16(p0, ones));
-      sums[i][1] = _mm256_add_epi32(sums[i][1], _mm256_madd_epi16(p1, ones));
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        const __m256i pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(y[v], x));
+        sums[i][v] += reinterpret_cast<Sum8>(_mm256_madd_epi16(pairs, ones));
+      }
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
-    finish_eight(source, target, i, 0, reinterpret_cast<Sum8>(sums[i][0]));
-    finish_eight(source, target, i, 8, reinterpret_cast<Sum8>(sums[i][1]));
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) finish_eight(source, target, i, 8 * v, sums[i][v]);
+  }
+}
+
+// AVX2, more rows: products of 16 bits. b is widened as it comes, once for all rows, half a panel at a time; a column
+// has two sums, of the first two and the last two terms of each quad.
+template <int kRows>
+[[gnu::target("avx2,fma")]] void multiply_wide(const Source& source, const Target& target) {
+  for (std::int64_t j = 0; j < std::min(target.c.columns, kDotColumns); j += 8) {
+    Sum8 sums[kRows][2];
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) sums[i][0] = sums[i][1] = Sum8{};
+    for (std::int64_t k = 0; k < source.depth; ++k) {
+      const auto* b = reinterpret_cast<const __m128i*>(source.b + k * kDotColumns + j);
+      const __m256i y0 = _mm256_cvtepi8_epi16(_mm_loadu_si128(b));
+      const __m256i y1 = _mm256_cvtepi8_epi16(_mm_loadu_si128(b + 1));
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+        const __m256i x = wide_quad(source, i, k);
+        sums[i][0] += reinterpret_cast<Sum8>(_mm256_madd_epi16(x, y0));
+        sums[i][1] += reinterpret_cast<Sum8>(_mm256_madd_epi16(x, y1));
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const __m256i both =
+          _mm256_hadd_epi32(reinterpret_cast<__m256i>(sums[i][0]), reinterpret_cast<__m256i>(sums[i][1]));
+      finish_eight(source, target, i, j, reinterpret_cast<Sum8>(_mm256_permute4x64_epi64(both, 0xD8)));
+    }
   }
 }
 
@@ -168,10 +233,13 @@ void compute_avx_vnni(const Source& source, const Target& target) {
 }
 
 void compute_avx2(const Source& source, const Target& target) {
-  constexpr Kernel kKernels[] = {multiply_avx2<1>, multiply_avx2<2>, multiply_avx2<3>, multiply_avx2<4>};
-  for_each_strip<kDotColumns>(
-      source, target, std::ssize(kKernels), 1,
-      [&](const Source& part, const Target& block, std::int64_t) { kKernels[block.c.rows - 1](part, block); });
+  constexpr Kernel kOne[] = {multiply_signs<1, 1>, multiply_signs<2, 1>, multiply_wide<3>,
+                             multiply_wide<4>,     multiply_wide<5>,     multiply_wide<6>};
+  constexpr Kernel kTwo[] = {multiply_signs<1, 2>, multiply_signs<2, 2>};
+  for_each_strip<kDotColumns>(source, target, std::ssize(kOne), target.c.rows <= std::ssize(kTwo) ? 2 : 1,
+                              [&](const Source& part, const Target& block, std::int64_t panels) {
+                                (panels == 1 ? kOne : kTwo)[block.c.rows - 1](part, block);
+                              });
 }
 
 void compute_plain(const Source& source, const Target& target) {
@@ -195,7 +263,8 @@ GemmCode<Int8Format> gemm_code(Int8Format) {
   if (has_amx()) return {kRows, 0, nullptr, pack_rows<0x80>, compute_amx};
   if (has_vnni()) return {kRows, 0, nullptr, pack_rows<0x80>, dot_strips<ByteQuads, FinishQuads>};
   if (has_avx_vnni()) return {kRows, 0, nullptr, pack_rows<0x80>, compute_avx_vnni};
-  return {kRows, 0, nullptr, pack_rows<0>, current_target() == "SSE2" ? compute_plain : compute_avx2};
+  if (current_target() == "SSE2") return {kRows, 0, nullptr, pack_rows<0>, compute_plain};
+  return {kRows / 2, 0, nullptr, pack_wide_rows, compute_avx2, kWideWords};
 }
 
 }  // namespace zhuyi::kernels

@@ -1,9 +1,11 @@
 #include "kernels/quantize.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/quantize.cc"
@@ -14,45 +16,47 @@ HWY_BEFORE_NAMESPACE();
 namespace zhuyi::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The largest |x|; nan when some x is.
+// The largest |x|; nan when some x is not finite. (As integers, the bits of sizes are in the order of the sizes, and
+// those of infinity and nan come last. Four chains of maxima, for one would wait for itself.)
 float largest_size(const float* x, std::int64_t n) {
   const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> whole;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  auto largest = hn::Zero(d);
-  auto sum = hn::Zero(d);  // of 0 x: nan when some x is not finite
+  const auto bits = [&](std::int64_t at) { return hn::BitCast(whole, hn::Abs(hn::LoadU(d, x + at))); };
+  auto a = hn::Zero(whole), b = a, c = a, e = a;
   std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto v = hn::LoadU(d, x + i);
-    largest = hn::Max(largest, hn::Abs(v));
-    sum = hn::MulAdd(hn::Zero(d), v, sum);
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a = hn::Max(a, bits(i));
+    b = hn::Max(b, bits(i + lanes));
+    c = hn::Max(c, bits(i + 2 * lanes));
+    e = hn::Max(e, bits(i + 3 * lanes));
   }
-  float result = hn::GetLane(hn::MaxOfLanes(d, largest));
-  float rest = hn::GetLane(hn::SumOfLanes(d, sum));
-  for (; i < n; ++i) {
-    result = std::max(result, std::abs(x[i]));
-    rest += 0 * x[i];
-  }
-  return result + rest;
+  for (; i + lanes <= n; i += lanes) a = hn::Max(a, bits(i));
+  std::int32_t largest = hn::GetLane(hn::MaxOfLanes(whole, hn::Max(hn::Max(a, b), hn::Max(c, e))));
+  for (; i < n; ++i) largest = std::max(largest, std::bit_cast<std::int32_t>(std::abs(x[i])));
+  const auto size = std::bit_cast<float>(largest);
+  return std::isfinite(size) ? size : std::numeric_limits<float>::quiet_NaN();
 }
 
-void quantize(const float* x, std::int64_t n, float factor, std::uint8_t flip, std::uint8_t* to) {
+// N: 8 or 16 bits.
+template <class N>
+void quantize(const float* x, std::int64_t n, float factor, N flip, N* to) {
   std::int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<float> d;
-  const hn::Rebind<std::int8_t, decltype(d)> narrow;
-  const hn::Rebind<std::int16_t, decltype(d)> middle;
+  const hn::Rebind<N, decltype(d)> narrow;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto flipped = hn::Set(narrow, static_cast<std::int8_t>(flip));
+  const auto scale = hn::Set(d, factor);
+  const auto flipped = hn::Set(narrow, flip);
   for (; i + lanes <= n; i += lanes) {
-    const auto whole = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, factor)));
-    const auto bytes = hn::DemoteTo(narrow, hn::DemoteTo(middle, whole));
-    hn::StoreU(hn::Xor(bytes, flipped), narrow, reinterpret_cast<std::int8_t*>(to) + i);
+    const auto whole = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), scale));
+    hn::StoreU(hn::Xor(hn::DemoteTo(narrow, whole), flipped), narrow, to + i);
   }
 #endif
   for (; i < n; ++i) {
     const float scaled = x[i] * factor;
-    const auto whole = std::isfinite(scaled) ? static_cast<std::int8_t>(std::nearbyint(scaled)) : std::int8_t{0};
-    to[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(whole) ^ flip);
+    const auto whole = std::isfinite(scaled) ? static_cast<N>(std::nearbyint(scaled)) : N{0};
+    to[i] = static_cast<N>(whole ^ flip);
   }
 }
 
@@ -79,14 +83,31 @@ void narrow_to_bf16(const float* x, std::int64_t n, Bf16* to) {
   for (; i < n; ++i) to[i] = to_bf16(x[i]);
 }
 
-// NOLINTNEXTLINE: as above
-void quantize_all(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
-  for (std::int64_t i = 0; i < x.rows; ++i, to += to_stride) {
-    const Int8Step step(largest_size(x.row(i), x.columns));
-    quantize(x.row(i), x.columns, step.per_unit, flip, to);
-    for (std::int64_t j = x.columns; j % 4 != 0; ++j) to[j] = flip;
-    std::memcpy(to + to_stride - sizeof step.size, &step.size, sizeof step.size);
+template <class N>
+void quantize_each(ConstMatrix<float> x, N flip, N* to, std::int64_t to_stride) {
+  // The sizes of a few rows first: then none waits for the maximum and the quotients of the one before.
+  constexpr std::int64_t kTogether = 8;
+  for (std::int64_t first = 0; first < x.rows; first += kTogether) {
+    const std::int64_t rows = std::min(kTogether, x.rows - first);
+    float largest[kTogether];
+    for (std::int64_t i = 0; i < rows; ++i) largest[i] = largest_size(x.row(first + i), x.columns);
+    for (std::int64_t i = 0; i < rows; ++i, to += to_stride) {
+      const Int8Step step(largest[i]);
+      quantize(x.row(first + i), x.columns, step.per_unit, flip, to);
+      for (std::int64_t j = x.columns; j % 4 != 0; ++j) to[j] = flip;
+      std::memcpy(to + to_stride - sizeof step.size / sizeof(N), &step.size, sizeof step.size);
+    }
   }
+}
+
+// NOLINTNEXTLINE: as above
+void quantize_to_8(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
+  quantize_each(x, static_cast<std::int8_t>(flip), reinterpret_cast<std::int8_t*>(to), to_stride);
+}
+
+// NOLINTNEXTLINE: as above
+void quantize_to_16(ConstMatrix<float> x, std::int16_t* to, std::int64_t to_stride) {
+  quantize_each<std::int16_t>(x, 0, to, to_stride);
 }
 
 }  // namespace zhuyi::kernels::HWY_NAMESPACE
@@ -95,12 +116,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace zhuyi::kernels {
 namespace {
-HWY_EXPORT(quantize_all);
+HWY_EXPORT(quantize_to_8);
+HWY_EXPORT(quantize_to_16);
 HWY_EXPORT(narrow_to_bf16);
 }  // namespace
 
 void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride) {
-  HWY_DYNAMIC_DISPATCH(quantize_all)(x, flip, to, to_stride);
+  HWY_DYNAMIC_DISPATCH(quantize_to_8)(x, flip, to, to_stride);
+}
+
+void quantize_rows(ConstMatrix<float> x, std::int16_t* to, std::int64_t to_stride) {
+  HWY_DYNAMIC_DISPATCH(quantize_to_16)(x, to, to_stride);
 }
 
 void round_to_bf16(std::span<float> numbers) {

@@ -35,6 +35,8 @@ struct Int8Step {
 // stride 1. The same on every instruction set, bit for bit. A row with a number that is not finite gets a scale that is
 // not finite. Uses no threads.
 void quantize_rows(ConstMatrix<float> x, std::uint8_t flip, std::uint8_t* to, std::int64_t to_stride);
+// The same integers in 16 bits each, none flipped, and rows `to_stride` of them apart.
+void quantize_rows(ConstMatrix<float> x, std::int16_t* to, std::int64_t to_stride);
 
 // The nearest bf16, ties to even. Infinity stays infinity; a NaN stays a NaN (the first bit of its fraction is set).
 inline Bf16 to_bf16(float number) {

@@ -111,6 +111,11 @@ std::vector<std::string> available_paths() {
   return paths;
 }
 
+std::string current_path() {
+  if (has_amx()) return "amx";
+  return has_avx_vnni() ? "avxvnni" : path_of(current_target());
+}
+
 void use_path(const std::string& name) {
   const std::vector<std::string> paths = available_paths();
   base::check(std::find(paths.begin(), paths.end(), name) != paths.end(),

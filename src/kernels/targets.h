@@ -32,6 +32,9 @@ bool has_amx();
 // (AVX-512 with AMX tiles), "avx512", "avxvnni" (AVX2 with AVX-VNNI), "avx2" and "sse2".
 std::vector<std::string> available_paths();
 
+// The one of them in use.
+std::string current_path();
+
 // Makes all kernels of the process use this way; called once, before any of them. Throws invalid_argument for one that
 // is not available.
 void use_path(const std::string& name);

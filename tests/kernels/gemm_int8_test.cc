@@ -51,7 +51,7 @@ class Int8OnTarget : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(Int8OnTarget, EqualsPlainLoopsBitForBitAtOddSizes) {
-  for (const std::int64_t m : {1, 2, 5, 17, 63, 130}) {
+  for (const std::int64_t m : {1, 2, 3, 4, 5, 17, 63, 130}) {
     for (const std::int64_t k : {1, 3, 7, 64, 65, 300}) {
       for (const std::int64_t n : {1, 16, 17, 65, 150}) {
         Framed<float> a(m, k, Layout::row_major, 1);
@@ -211,6 +211,11 @@ TEST(Quantize, RoundsToEvenAndKeepsZeros) {
   EXPECT_EQ(scale, 2);
   const std::vector<int> wanted = {127, 0, 2, 2, -127, 0, 126, 0};
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(static_cast<int>(bytes[i]) - 128, wanted[i]) << i;
+  std::vector<std::int16_t> in_16_bits(16);
+  quantize_rows(ConstMatrix<float>::dense(x.data(), 1, 7), in_16_bits.data(), 16);
+  std::memcpy(&scale, &in_16_bits[14], 4);
+  EXPECT_EQ(scale, 2);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(in_16_bits[i], wanted[i]) << i;
 }
 
 }  // namespace

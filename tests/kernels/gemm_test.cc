@@ -167,6 +167,20 @@ TEST(Targets, CanBeChosenAndGivenBack) {
   EXPECT_THROW(use_target("MMX"), base::Error);
 }
 
+TEST(Targets, PathsCanBeChosenByTheWordsOfTheProgram) {
+  const std::vector<std::string> paths = available_paths();
+  ASSERT_FALSE(paths.empty());
+  EXPECT_EQ(current_path(), paths.front());
+  for (const std::string& path : paths) {
+    use_path(path);
+    EXPECT_EQ(current_path(), path);
+    EXPECT_EQ(has_amx(), path == "amx");
+    EXPECT_EQ(has_avx_vnni(), path == "avxvnni");
+  }
+  use_path(paths.front());
+  EXPECT_THROW(use_path("AVX2"), base::Error);
+}
+
 // After many steps of x / 2 + 1 / 4 every number is 1 / 2, so twice the sum says how many numbers there are; and a step
 // is one multiply-add of each. After one step it shows in the sum where they began: at 0, 1, 2, ... in equal lanes.
 TEST(Peak, CountsTheMultiplyAddsThatItDoes) {
