@@ -84,7 +84,6 @@ template <class Body>
 Seconds best_seconds(double budget, const Body& body) {
   using Clock = std::chrono::steady_clock;
   Seconds best;
-  double spent = 0;
   const auto run = [&](std::int64_t calls) {
     const std::clock_t core = std::clock();
     const auto start = Clock::now();
@@ -93,14 +92,14 @@ Seconds best_seconds(double budget, const Body& body) {
     const double core_seconds = static_cast<double>(std::clock() - core) / CLOCKS_PER_SEC;
     best.wall = std::min(best.wall, wall / static_cast<double>(calls));
     best.core = std::min(best.core, core_seconds / static_cast<double>(calls));
-    spent += wall;
     return wall;
   };
   run(1);
   std::int64_t calls = 1;
   while (run(calls) < 2e-3) calls *= 2;
   best = {};
-  for (spent = 0; spent < budget;) run(calls);
+  double spent = 0;
+  while (spent < budget) spent += run(calls);
   return best;
 }
 
