@@ -19,7 +19,7 @@ kernels::PackedMatrix packed(const PlainStorage& plain) {
 
 }  // namespace
 
-PackedStorage::PackedStorage(PlainStorage plain) : PackedStorage(plain, packed(plain)) {}
+PackedStorage::PackedStorage(const PlainStorage& plain) : PackedStorage(plain, packed(plain)) {}
 
 PackedStorage PackedStorage::subset(std::span<const std::int32_t> outputs) const {
   const PlainStorage some = plain_.subset(outputs);

@@ -16,7 +16,7 @@ class PackedStorage {
  public:
   // Packs the present numbers, which must be f32 and not change afterwards. Products equal those with `plain`, and in
   // bf16 those in that precision, bit for bit.
-  explicit PackedStorage(PlainStorage plain);
+  explicit PackedStorage(const PlainStorage& plain);
 
   const PlainStorage& plain() const { return plain_; }
 
