@@ -11,6 +11,7 @@
 
 #include "base/parallel.h"
 #include "kernels/gemm_cases.h"
+#include "kernels/numbers.h"
 #include "kernels/quantize.h"
 
 namespace zhuyi::kernels {
@@ -211,11 +212,34 @@ TEST(Quantize, RoundsToEvenAndKeepsZeros) {
   EXPECT_EQ(scale, 2);
   const std::vector<int> wanted = {127, 0, 2, 2, -127, 0, 126, 0};
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(static_cast<int>(bytes[i]) - 128, wanted[i]) << i;
-  std::vector<std::int16_t> in_16_bits(16);
-  quantize_rows(ConstMatrix<float>::dense(x.data(), 1, 7), in_16_bits.data(), 16);
-  std::memcpy(&scale, &in_16_bits[14], 4);
-  EXPECT_EQ(scale, 2);
-  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(in_16_bits[i], wanted[i]) << i;
+}
+
+// Whole vectors and a rest, several rows at a time and a rest of them.
+TEST(Quantize, GivesTheSameIntegersIn8And16BitsOnEveryInstructionSet) {
+  constexpr std::int64_t kRows = 11;
+  constexpr std::int64_t kColumns = 150;
+  constexpr std::int64_t kBytes = 160;
+  Framed<float> x(kRows, kColumns, Layout::row_major, 10);
+  on_every_target([&](const std::string& target) {
+    std::vector<std::uint8_t> in_8_bits(kRows * kBytes);
+    std::vector<std::int16_t> in_16_bits(kRows * kBytes);
+    quantize_rows(x.view(), 0x80, in_8_bits.data(), kBytes);
+    quantize_rows(x.view(), in_16_bits.data(), kBytes);
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      float largest = 0;
+      for (std::int64_t j = 0; j < kColumns; ++j) largest = std::max(largest, std::abs(x.view()(i, j)));
+      float scales[2];
+      std::memcpy(&scales[0], &in_8_bits[at((i + 1) * kBytes - 4)], 4);
+      std::memcpy(&scales[1], &in_16_bits[at((i + 1) * kBytes - 2)], 4);
+      EXPECT_EQ(scales[0], largest / 127) << target;
+      EXPECT_EQ(scales[1], largest / 127) << target;
+      for (std::int64_t j = 0; j < kColumns + 2; ++j) {  // up to whole quads
+        const long wanted = j < kColumns ? std::lrint(x.view()(i, j) * (127 / largest)) : 0;
+        EXPECT_EQ(in_8_bits[at(i * kBytes + j)] - 128, wanted) << target << " (" << i << ", " << j << ")";
+        EXPECT_EQ(in_16_bits[at(i * kBytes + j)], wanted) << target << " (" << i << ", " << j << ")";
+      }
+    }
+  });
 }
 
 }  // namespace
