@@ -12,24 +12,10 @@ if [[ $# -gt 0 ]]; then
   exit 2
 fi
 
-jobs=2
-if [[ $(nproc) -gt 2 ]]; then jobs=$(nproc); fi
+# shellcheck source=scripts/parts.sh
+source scripts/parts.sh
 summary=build/test-summary.txt
-mkdir -p build
 rm -f "$summary"
-
-times=()
-# part TITLE COMMAND...: runs a part of the tests under a heading, and keeps its time.
-part() {
-  local title=$1 start=$SECONDS
-  shift
-  printf '\n=== %s ===\n' "$title"
-  if ! "$@"; then
-    printf '\n=== FAILED: %s (after %d s) ===\n' "$title" $((SECONDS - start)) >&2
-    exit 1
-  fi
-  times+=("$(printf '%4d s  %s' $((SECONDS - start)) "$title")")
-}
 
 build_release() {
   cmake --preset release -DZHUYI_WERROR=ON -DZHUYI_TESTS=ON -DZHUYI_PROGRAM=ON -DZHUYI_BENCH=ON -DZHUYI_EXAMPLES=ON \

@@ -12,22 +12,8 @@ if [[ $# -gt 0 ]]; then
   exit 2
 fi
 
-jobs=2
-if [[ $(nproc) -gt 2 ]]; then jobs=$(nproc); fi
-mkdir -p build
-
-times=()
-# part TITLE COMMAND...: runs a part under a heading, and keeps its time.
-part() {
-  local title=$1 start=$SECONDS
-  shift
-  printf '\n=== %s ===\n' "$title"
-  if ! "$@"; then
-    printf '\n=== FAILED: %s (after %d s) ===\n' "$title" $((SECONDS - start)) >&2
-    exit 1
-  fi
-  times+=("$(printf '%4d s  %s' $((SECONDS - start)) "$title")")
-}
+# shellcheck source=scripts/parts.sh
+source scripts/parts.sh
 
 # build PRESET OPTION...: configures, and builds all.
 build() {
